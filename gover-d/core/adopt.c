@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Adopts contracts, vGPUs, caps and holds when the daemon starts. Later, adopts new vGPUs that have
- * no contract.
+ * Adopts contracts, vGPUs and holds when the daemon starts. Later, adopts new vGPUs that have no
+ * contract, and handles vGPUs that vanished.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,84 +12,19 @@
 #include "base/xalloc.h"
 #include "db/db.h"
 #include "gover-d/core/adopt.h"
-#include "gover-d/core/foreign-cap.h"
+#include "gover-d/core/cap.h"
 #include "gover-d/core/frames.h"
 #include "gover-d/core/record.h"
 #include "gover-d/core/save.h"
+#include "gover-d/core/selling.h"
 #include "gover-d/core/state.h"
 #include "gover-d/util/log.h"
 #include "monitor/fps/fps.h"
 
-/* --- vGPUs --- */
+/* If the daemon itself creates the vGPUs, it lists them only once in this number of periods. */
+#define LIST_PERIODS 5
 
-/*
- * Writes the last cap again, because the end of a lease or gover-d --restore has replaced it with
- * the initial cap, or because the device is a new one. This is done on a frozen GPU too, because
- * its caps were frozen at their last values. Returns 0 or the error of the write.
- */
-static int restore_last_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
-			    int last_pct, struct instant now)
-{
-	enum decision_result result = DECISION_OBSERVED;
-	const char *why = vgpu->anew ? "it was removed and created again"
-				     : "a lease expired, gover-d --restore ran or it was created "
-				       "again";
-	int found_pct = vgpu->cap_pct, r = 0;
-
-	if (m->actuator.dry_run) {
-		result = DECISION_DRY_RUN;
-	} else if (gpu->mode != GPU_MODE_OBSERVE) {
-		r = actuate_cap(&m->actuator, gpu, vgpu, last_pct == 0 ? 100 : last_pct, "adopt",
-				now);
-		result = r == 0 ? DECISION_WRITTEN : DECISION_FAILED;
-	}
-	record_decision(m, gpu, vgpu, DECISION_ADOPT, result, now,
-			"vGPU %s had its initial cap of %d %%, because %s; its last cap was %d %%, "
-			"its cap is now %d %%",
-			vgpu->contract.id, found_pct, why, last_pct, vgpu->cap_pct);
-	return r;
-}
-
-static void adopt_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
-		      struct instant now)
-{
-	const char *id = vgpu->contract.id;
-	int last_pct = found_pct, intent_pct;
-
-	if (!m->contracts_lost || !vgpu->found)
-		(void)cap_journal_get(m->actuator.journal, id, &last_pct, &intent_pct);
-	vgpu->expected_cap_pct = last_pct;
-	vgpu->cap_pct = found_pct == 0 ? 100 : found_pct;
-	switch (foreign_cap_judge(&m->actuator, gpu, vgpu, found_pct, /* lease_over= */ true)) {
-	case CAP_OWN:
-		vgpu->expected_cap_pct = found_pct;
-		if (gpu->traits.observes)
-			break; /* the cap is no state of the GPU */
-		record_decision(m, gpu, vgpu, DECISION_ADOPT, DECISION_NOTED, now,
-				"vGPU %s was adopted with its cap of %d %% (contract %d %%%s)", id,
-				vgpu->cap_pct, vgpu->contract.terms.initial_cap_pct,
-				vgpu->contract.held ? ", held" : "");
-		break;
-	case CAP_NEW_INITIAL:
-		foreign_cap_accept_initial(m, gpu, vgpu, found_pct, now);
-		break;
-	case CAP_INITIAL:
-		vgpu->expected_cap_pct = found_pct;
-		if (restore_last_cap(m, gpu, vgpu, last_pct, now) == -ENODEV)
-			return; /* the journal keeps the last cap for the next device */
-		break;
-	case CAP_NOT_KEPT: /* only caps that were written to this device */
-	case CAP_FOREIGN:
-		foreign_cap_hold(m, gpu, vgpu, found_pct, now);
-		break;
-	case CAP_UNKNOWN:
-		vgpu->cap_unknown = true; /* the next tick tries again */
-		return;
-	}
-	vgpu->anew = false;
-	if (!m->actuator.dry_run)
-		cap_journal_settle(m->actuator.journal, id, vgpu->expected_cap_pct);
-}
+/* --- attaching --- */
 
 /* Forgets what the daemon knows about the earlier device of the vGPU. */
 static void begin_device(const struct host_gpu *gpu, struct vgpu *vgpu)
@@ -146,7 +81,7 @@ static int attach_existing(struct manager *m, struct host_gpu *gpu, struct vgpu 
 			initial_pct = found_pct == 0 ? 100 : found_pct;
 		vgpu->contract.terms.initial_cap_pct = initial_pct;
 	}
-	adopt_cap(m, gpu, vgpu, found_pct, now);
+	cap_adopt(m, gpu, vgpu, found_pct, now);
 	pass_labels(gpu, vgpu);
 	if (vgpu->removing)
 		log_notice("vGPU %s: its removal was interrupted; the vGPU exists, so its contract "
@@ -187,7 +122,11 @@ static void drop_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu
 	vgpu_free(gpu, vgpu);
 }
 
-void adopt_forget(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
+/*
+ * Removes and frees a vGPU that was never sold and no longer exists. The caller saves the
+ * contracts.
+ */
+static void forget(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
 {
 	record_decision(m, gpu, vgpu, DECISION_MISSING, DECISION_NOTED, now,
 			"vGPU %s without a contract vanished from GPU %s", vgpu->contract.id,
@@ -227,7 +166,7 @@ static void adopt_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgp
 		return;
 	}
 	if (r == -ENOENT && vgpu->found) {
-		adopt_forget(m, gpu, vgpu, now);
+		forget(m, gpu, vgpu, now);
 		return;
 	}
 	if (r == -ENOENT && gpu->traits.creates)
@@ -297,128 +236,6 @@ int adopt_check(const struct manager *m, const struct contracts *contracts, stru
 	return 0;
 }
 
-#define RESULT_MISSING "the result of the probation is missing in the history"
-
-/* An offer opens only after the older offers of its GPU have ended. */
-static bool has_newer(const struct offers *offers, int64_t id, const char *gpu)
-{
-	for (size_t i = offers_count(offers); i-- > 0 && offers_at(offers, i)->id > id;)
-		if (strcmp(offers_at(offers, i)->gpu, gpu) == 0)
-			return true;
-	return false;
-}
-
-/*
- * Restores an offer that is missing in the history. Contract @c was sold through this offer. If its
- * probation may still run, the restored offer is open, and the caller must claim it. Otherwise the
- * state of the restored offer is "kept".
- */
-static struct offer *restore_offer(struct manager *m, const struct host_gpu *gpu,
-				   const struct contract *c, struct instant now)
-{
-	int64_t probation_ms = (int64_t)m->config.offer.probation_s * 1000;
-	struct offer sold = {
-		.id = c->offer,
-		.created_ms = c->created_ms,
-		.changed_ms = c->created_ms,
-		.flavors = {{.terms = host_terms(gpu, c)}},
-		.n_flavors = 1,
-	};
-
-	memcpy(sold.gpu, gpu->config.name, sizeof(sold.gpu));
-	memcpy(sold.flavors[0].name, c->flavor, sizeof(sold.flavors[0].name));
-	if (now.wall_ms < c->created_ms + probation_ms &&
-	    !has_newer(m->offers, c->offer, gpu->config.name)) {
-		sold.life.state = OFFER_OPEN;
-	} else {
-		sold.life.state = OFFER_KEPT;
-		memcpy(sold.vgpu, c->id, sizeof(sold.vgpu));
-		memcpy(sold.claim_key, c->claim_key, sizeof(sold.claim_key));
-		snprintf(sold.reason, sizeof(sold.reason), RESULT_MISSING);
-	}
-	return offers_adopt(m->offers, &sold);
-}
-
-/*
- * Claims the offer through which contract @c was sold, if the claim is missing. After a crash, the
- * offer may be open in the history or missing there.
- */
-static void adopt_sale(struct manager *m, const struct host_gpu *gpu, const struct contract *c,
-		       struct instant now)
-{
-	struct offer *offer = offers_find(m->offers, c->offer);
-
-	if (c->offer == 0 || (offer && offer->vgpu[0]))
-		return;
-	if (!offer)
-		offer = restore_offer(m, gpu, c, now);
-	if (!offer || offer->life.state != OFFER_OPEN)
-		return;
-	/* The history contains only the flavour that led the open offer. */
-	if (!offers_flavor(offer, c->flavor)) {
-		offer->flavors[0].terms = host_terms(gpu, c);
-		memcpy(offer->flavors[0].name, c->flavor, sizeof(c->flavor));
-	}
-	offers_claim(m->offers, offer, c->flavor, c->id, c->claim_key, m->config.offer.probation_s,
-		     now);
-}
-
-/* True if the vGPU that claimed the offer was removed, even if a newer vGPU has the same name. */
-static bool newcomer_gone(struct manager *m, const struct offer *offer)
-{
-	const struct vgpu *vgpu = host_find_vgpu(&m->host, offer->vgpu, NULL);
-
-	return !vgpu ||
-	       (offer->life.state == OFFER_FAILED && vgpu->contract.created_ms > offer->changed_ms);
-}
-
-/* A newer offer shows that a sale has ended, even if its end is missing in the history. */
-static void end_older_sales(struct manager *m, struct instant now)
-{
-	for (size_t i = 0; i < offers_count(m->offers); i++) {
-		struct offer *offer = offers_find(m->offers, offers_at(m->offers, i)->id);
-
-		if (!has_newer(m->offers, offer->id, offer->gpu))
-			continue;
-		if (offer->life.state == OFFER_OPEN)
-			offers_end(m->offers, offer, OFFER_CLOSED, now, "a newer offer exists");
-		else if (offer->life.state == OFFER_PROBATION)
-			offers_end(m->offers, offer, OFFER_KEPT, now, RESULT_MISSING);
-		else if (offer->life.state == OFFER_FAILED)
-			offer->life.newcomer_gone = true;
-	}
-}
-
-/* An offer that is held for a claim stays open, so that a restart does not fail a sale. */
-static bool stays_open(struct manager *m, const struct offer *offer, struct instant now)
-{
-	const struct host_gpu *gpu = host_view_gpu(&m->host, offer->gpu);
-
-	return offers_is_held(offer, now) && gpu && gpu->selling && gpu->mode == GPU_MODE_ACT;
-}
-
-static void settle_offers(struct manager *m, struct instant now)
-{
-	for (int i = 0; i < m->host.n_gpus; i++)
-		for (const struct vgpu *v = m->host.gpus[i].vgpus; v; v = v->next)
-			adopt_sale(m, &m->host.gpus[i], &v->contract, now);
-	end_older_sales(m, now);
-	for (size_t i = 0; i < offers_count(m->offers); i++) {
-		struct offer *offer = offers_find(m->offers, offers_at(m->offers, i)->id);
-
-		if (offer->life.state == OFFER_OPEN && !stays_open(m, offer, now))
-			offers_end(m->offers, offer, OFFER_CLOSED, now,
-				   "the daemon was restarted; a new offer opens after some calm "
-				   "periods");
-		if (offer->vgpu[0] == '\0' || !newcomer_gone(m, offer))
-			continue;
-		if (offer->life.state == OFFER_FAILED)
-			offer->life.newcomer_gone = true;
-		else
-			offers_vgpu_removed(m->offers, offer->vgpu, now);
-	}
-}
-
 /*
  * Marks each vGPU that is still on hold after an external change, so that its alert foreign_write
  * remains.
@@ -431,19 +248,6 @@ static void settle_alerts(struct manager *m)
 
 		if (alert->kind == ALERT_FOREIGN_WRITE && vgpu && vgpu->contract.held)
 			vgpu->foreign = true;
-	}
-}
-
-/* The history does not contain the unit of an offer's target. It is the unit of the GPU. */
-static void settle_units(struct manager *m)
-{
-	for (size_t i = 0; i < offers_count(m->offers); i++) {
-		struct offer *offer = offers_find(m->offers, offers_at(m->offers, i)->id);
-		const struct host_gpu *gpu = host_view_gpu(&m->host, offer->gpu);
-
-		for (int k = 0; k < offer->n_flavors; k++)
-			offer->flavors[k].terms.counts_work =
-				gpu && host_gpu_unit(gpu, NULL) == GPU_WORK;
 	}
 }
 
@@ -462,8 +266,7 @@ static void settle(struct manager *m, size_t n_vgpus, struct instant now)
 	}
 	if (foreign || adopted != n_vgpus)
 		save_soon(m);
-	settle_units(m);
-	settle_offers(m, now);
+	selling_resume(m, now);
 	settle_alerts(m);
 }
 
@@ -498,7 +301,7 @@ void adopt_gpu(struct manager *m, struct host_gpu *gpu, struct instant now)
 		if (!v->device)
 			adopt_vgpu(m, gpu, v, now);
 	}
-	settle_units(m);
+	selling_set_units(m);
 	save_soon(m);
 }
 
@@ -567,4 +370,137 @@ int adopt_found(struct manager *m, struct host_gpu *gpu, const char *id, int ini
 			gpu->config.name, vgpu->contract.terms.initial_cap_pct);
 	save_soon(m);
 	return 0;
+}
+
+/* --- vGPUs that appear and vanish --- */
+
+struct found_context {
+	struct manager *manager;
+	struct host_gpu *gpu;
+	struct instant now;
+	int unnamed; /* number of vGPUs that cannot be adopted and whose names are not logged */
+};
+
+static void log_refused(struct found_context *c, const char *id, const struct err *err)
+{
+	struct host_gpu *gpu = c->gpu;
+	struct refused *refused = gpu->refused.vgpus, *end = refused + gpu->refused.n;
+
+	while (refused < end && strncmp(refused->id, id, ID_MAX - 1) != 0)
+		refused++;
+	if (refused == &gpu->refused.vgpus[REFUSED_MAX]) {
+		c->unnamed++;
+		return;
+	}
+	refused->listed = true;
+	if (refused < end)
+		return;
+	gpu->refused.n++;
+	snprintf(refused->id, sizeof(refused->id), "%.*s", ID_MAX - 1, id);
+	log_warning("vGPU %s on GPU %s cannot be adopted%s%s", id, gpu->config.name,
+		    err->msg[0] ? ": " : "", err->msg);
+}
+
+/*
+ * The list refused contains vGPUs that could not be adopted. Drops those that have vanished or were
+ * adopted meanwhile. If such a vGPU cannot be adopted again later, that is logged again.
+ */
+static void drop_unlisted(struct found_context *c)
+{
+	struct host_gpu *gpu = c->gpu;
+	int n = 0;
+
+	for (int i = 0; i < gpu->refused.n; i++) {
+		if (!gpu->refused.vgpus[i].listed)
+			continue;
+		gpu->refused.vgpus[n] = gpu->refused.vgpus[i];
+		gpu->refused.vgpus[n++].listed = false;
+	}
+	gpu->refused.n = n;
+	if (c->unnamed && !gpu->refused.more)
+		log_warning("%d more vGPUs on GPU %s cannot be adopted", c->unnamed,
+			    gpu->config.name);
+	gpu->refused.more = c->unnamed > 0;
+}
+
+static void found_vgpu(struct found_context *c, const struct gpu_io_listed *listed)
+{
+	const char *id = listed->id;
+	struct vgpu *v = host_gpu_find_vgpu(c->gpu, id);
+	struct err err = {""};
+	int r;
+
+	if (v)
+		v->listed = true;
+	if (v && v->device)
+		return;
+	r = adopt_found(c->manager, c->gpu, id, listed->initial_cap_pct, c->now, &err);
+	if (r < 0 && r != -ENOENT) /* -ENOENT: the vGPU vanished meanwhile */
+		log_refused(c, id, &err);
+}
+
+/*
+ * Forgets vGPUs without a contract that an earlier daemon adopted and that have vanished. This
+ * daemon has never sampled them, so only the listing shows that they are gone.
+ */
+static void forget_unlisted(struct manager *m, struct host_gpu *gpu, struct instant now)
+{
+	for (struct vgpu *v = gpu->vgpus, *next; v; v = next) {
+		next = v->next;
+		if (!v->found || v->device || v->listed)
+			continue;
+		forget(m, gpu, v, now);
+		save_soon(m);
+	}
+}
+
+bool adopt_list_due(const struct manager *m, const struct host_gpu *gpu)
+{
+	return !gpu->traits.creates || m->host.ticks % LIST_PERIODS == 0;
+}
+
+void adopt_listed(struct manager *m, struct host_gpu *gpu, const struct gpu_io_sweep *sweep,
+		  struct instant now)
+{
+	struct found_context context = {.manager = m, .gpu = gpu, .now = now};
+	int r = sweep->list_error;
+
+	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
+		v->listed = false;
+	for (int i = 0; i < sweep->n_listed; i++)
+		found_vgpu(&context, &sweep->listed[i]);
+	if (r == 0) {
+		drop_unlisted(&context);
+		forget_unlisted(m, gpu, now);
+	}
+	if (r < 0 && r != gpu->list_errno)
+		log_warning("GPU %s: the vGPUs cannot be listed: %s", gpu->config.name,
+			    strerror(-r));
+	gpu->list_errno = r;
+}
+
+void adopt_lose(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
+{
+	if (vgpu->found) {
+		gpu->lost_vgpu = true;
+		alerts_vgpu_removed(m->alerts, vgpu->contract.id);
+		offers_vgpu_removed(m->offers, vgpu->contract.id, now);
+		forget(m, gpu, vgpu, now);
+		save_soon(m);
+		return;
+	}
+	alerts_vgpu_changed(m->alerts, vgpu->contract.id);
+	gpu_io_detach(gpu->io, vgpu->device);
+	vgpu->device = NULL;
+	vgpu->renewed_ns = 0;
+	/* a missing vGPU must not count as overloaded */
+	memset(&vgpu->view, 0, sizeof(vgpu->view));
+	memset(&vgpu->promise, 0, sizeof(vgpu->promise));
+	vgpu->broken_since_ms = 0;
+	vgpu->reported = false;
+	record_decision(m, gpu, vgpu, DECISION_MISSING, DECISION_NOTED, now,
+			"vGPU %s vanished from GPU %s; the contract stays in force",
+			vgpu->contract.id, gpu->config.name);
+	selling_close(m, gpu, now, "vGPU %s vanished from GPU %s", vgpu->contract.id,
+		      gpu->config.name);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Adopts the contracts, vGPUs, caps and holds that an earlier daemon left (design.md section 6),
- * and vGPUs that exist without a contract. A cap that no other program has changed stays as it is.
+ * Adopts the contracts, vGPUs and holds that an earlier daemon left (design.md section 6), and
+ * vGPUs that exist without a contract. Handles vGPUs that other programs create and remove.
  */
 #ifndef GOVER_D_CORE_ADOPT_H
 #define GOVER_D_CORE_ADOPT_H
@@ -34,11 +34,16 @@ void adopt_gpu(struct manager *manager, struct host_gpu *gpu, struct instant now
 int adopt_found(struct manager *manager, struct host_gpu *gpu, const char *id, int initial_cap_pct,
 		struct instant now, struct err *reterr);
 
-/*
- * Removes and frees a vGPU that was never sold and no longer exists. The caller saves the
- * contracts.
- */
-void adopt_forget(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
+/* True if the next sweep must list the vGPUs. */
+bool adopt_list_due(const struct manager *manager, const struct host_gpu *gpu);
+/* Adopts vGPUs that @sweep has listed and the daemon does not manage yet. */
+void adopt_listed(struct manager *manager, struct host_gpu *gpu, const struct gpu_io_sweep *sweep,
 		  struct instant now);
+/*
+ * Handles a vGPU that vanished. A sold vGPU stays in the list of the GPU, because its contract
+ * stays in force; a vGPU without a contract is freed.
+ */
+void adopt_lose(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
+		struct instant now);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "base/hash.h"
 #include "gover-d/config/flavor.h"
-#include "gover-d/core/external-change.h"
+#include "gover-d/core/cap.h"
 #include "gover-d/core/record.h"
 #include "gover-d/core/round.h"
 #include "gover-d/core/selling.h"
@@ -147,8 +147,8 @@ static void hold_foreign(struct manager *m, struct host_gpu *gpu, const struct p
 {
 	for (int i = 0; i < n; i++)
 		if (round->moves[i].foreign_pct >= 0)
-			external_change_judge_cap(m, gpu, round->moves[i].vgpu,
-						  round->moves[i].foreign_pct, now);
+			cap_check_found(m, gpu, round->moves[i].vgpu, round->moves[i].foreign_pct,
+					now);
 }
 
 /* @stale: an external change was found earlier in this plan, so the rest of the plan is dropped. */
@@ -335,11 +335,10 @@ int round_check(struct manager *m, struct host_gpu *gpu, const struct plan_round
 		const struct policy_move *move = &round->out.moves[i];
 
 		if (move->to_pct != move->from_pct && round->viewed[move->vgpu] != vgpu)
-			foreign += external_change_check_now(m, gpu, round->viewed[move->vgpu], now,
-							     reterr);
+			foreign += cap_check_now(m, gpu, round->viewed[move->vgpu], now, reterr);
 	}
 	if (vgpu && vgpu->device)
-		foreign += external_change_check_now(m, gpu, vgpu, now, reterr);
+		foreign += cap_check_now(m, gpu, vgpu, now, reterr);
 	return foreign > 0 ? CONTROL_E_FOREIGN_CAP : 0;
 }
 

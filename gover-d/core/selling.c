@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "gover-d/core/selling.h"
@@ -118,4 +119,141 @@ void selling_close(struct manager *m, const struct host_gpu *gpu, struct instant
 	vsnprintf(reason, sizeof(reason), format, ap);
 	va_end(ap);
 	offers_end(m->offers, offer, OFFER_CLOSED, now, "%s", reason);
+}
+
+/* --- offers of the last run --- */
+
+#define RESULT_MISSING "the result of the probation is missing in the history"
+
+/* An offer opens only after the older offers of its GPU have ended. */
+static bool has_newer(const struct offers *offers, int64_t id, const char *gpu)
+{
+	for (size_t i = offers_count(offers); i-- > 0 && offers_at(offers, i)->id > id;)
+		if (strcmp(offers_at(offers, i)->gpu, gpu) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Restores an offer that is missing in the history. Contract @c was sold through this offer. If its
+ * probation may still run, the restored offer is open, and the caller must claim it. Otherwise the
+ * state of the restored offer is "kept".
+ */
+static struct offer *restore_offer(struct manager *m, const struct host_gpu *gpu,
+				   const struct contract *c, struct instant now)
+{
+	int64_t probation_ms = (int64_t)m->config.offer.probation_s * 1000;
+	struct offer sold = {
+		.id = c->offer,
+		.created_ms = c->created_ms,
+		.changed_ms = c->created_ms,
+		.flavors = {{.terms = host_terms(gpu, c)}},
+		.n_flavors = 1,
+	};
+
+	memcpy(sold.gpu, gpu->config.name, sizeof(sold.gpu));
+	memcpy(sold.flavors[0].name, c->flavor, sizeof(sold.flavors[0].name));
+	if (now.wall_ms < c->created_ms + probation_ms &&
+	    !has_newer(m->offers, c->offer, gpu->config.name)) {
+		sold.life.state = OFFER_OPEN;
+	} else {
+		sold.life.state = OFFER_KEPT;
+		memcpy(sold.vgpu, c->id, sizeof(sold.vgpu));
+		memcpy(sold.claim_key, c->claim_key, sizeof(sold.claim_key));
+		snprintf(sold.reason, sizeof(sold.reason), RESULT_MISSING);
+	}
+	return offers_adopt(m->offers, &sold);
+}
+
+/*
+ * Claims the offer through which contract @c was sold, if the claim is missing. After a crash, the
+ * offer may be open in the history or missing there.
+ */
+static void adopt_sale(struct manager *m, const struct host_gpu *gpu, const struct contract *c,
+		       struct instant now)
+{
+	struct offer *offer = offers_find(m->offers, c->offer);
+
+	if (c->offer == 0 || (offer && offer->vgpu[0]))
+		return;
+	if (!offer)
+		offer = restore_offer(m, gpu, c, now);
+	if (!offer || offer->life.state != OFFER_OPEN)
+		return;
+	/* The history contains only the flavour that led the open offer. */
+	if (!offers_flavor(offer, c->flavor)) {
+		offer->flavors[0].terms = host_terms(gpu, c);
+		memcpy(offer->flavors[0].name, c->flavor, sizeof(c->flavor));
+	}
+	offers_claim(m->offers, offer, c->flavor, c->id, c->claim_key, m->config.offer.probation_s,
+		     now);
+}
+
+/* True if the vGPU that claimed the offer was removed, even if a newer vGPU has the same name. */
+static bool newcomer_gone(struct manager *m, const struct offer *offer)
+{
+	const struct vgpu *vgpu = host_find_vgpu(&m->host, offer->vgpu, NULL);
+
+	return !vgpu ||
+	       (offer->life.state == OFFER_FAILED && vgpu->contract.created_ms > offer->changed_ms);
+}
+
+/* A newer offer shows that a sale has ended, even if its end is missing in the history. */
+static void end_older_sales(struct manager *m, struct instant now)
+{
+	for (size_t i = 0; i < offers_count(m->offers); i++) {
+		struct offer *offer = offers_find(m->offers, offers_at(m->offers, i)->id);
+
+		if (!has_newer(m->offers, offer->id, offer->gpu))
+			continue;
+		if (offer->life.state == OFFER_OPEN)
+			offers_end(m->offers, offer, OFFER_CLOSED, now, "a newer offer exists");
+		else if (offer->life.state == OFFER_PROBATION)
+			offers_end(m->offers, offer, OFFER_KEPT, now, RESULT_MISSING);
+		else if (offer->life.state == OFFER_FAILED)
+			offer->life.newcomer_gone = true;
+	}
+}
+
+/* An offer that is held for a claim stays open, so that a restart does not fail a sale. */
+static bool stays_open(struct manager *m, const struct offer *offer, struct instant now)
+{
+	const struct host_gpu *gpu = host_view_gpu(&m->host, offer->gpu);
+
+	return offers_is_held(offer, now) && gpu && gpu->selling && gpu->mode == GPU_MODE_ACT;
+}
+
+void selling_set_units(struct manager *m)
+{
+	for (size_t i = 0; i < offers_count(m->offers); i++) {
+		struct offer *offer = offers_find(m->offers, offers_at(m->offers, i)->id);
+		const struct host_gpu *gpu = host_view_gpu(&m->host, offer->gpu);
+
+		for (int k = 0; k < offer->n_flavors; k++)
+			offer->flavors[k].terms.counts_work =
+				gpu && host_gpu_unit(gpu, NULL) == GPU_WORK;
+	}
+}
+
+void selling_resume(struct manager *m, struct instant now)
+{
+	selling_set_units(m);
+	for (int i = 0; i < m->host.n_gpus; i++)
+		for (const struct vgpu *v = m->host.gpus[i].vgpus; v; v = v->next)
+			adopt_sale(m, &m->host.gpus[i], &v->contract, now);
+	end_older_sales(m, now);
+	for (size_t i = 0; i < offers_count(m->offers); i++) {
+		struct offer *offer = offers_find(m->offers, offers_at(m->offers, i)->id);
+
+		if (offer->life.state == OFFER_OPEN && !stays_open(m, offer, now))
+			offers_end(m->offers, offer, OFFER_CLOSED, now,
+				   "the daemon was restarted; a new offer opens after some calm "
+				   "periods");
+		if (offer->vgpu[0] == '\0' || !newcomer_gone(m, offer))
+			continue;
+		if (offer->life.state == OFFER_FAILED)
+			offer->life.newcomer_gone = true;
+		else
+			offers_vgpu_removed(m->offers, offer->vgpu, now);
+	}
 }

@@ -32,4 +32,12 @@ void selling_tick(struct manager *manager, struct host_gpu *gpu, struct instant 
 void selling_close(struct manager *manager, const struct host_gpu *gpu, struct instant now,
 		   const char *format, ...) __attribute__((format(printf, 4, 5)));
 
+/*
+ * Continues or ends the offers of the last run, and restores those that are missing in the history,
+ * after the vGPUs were adopted.
+ */
+void selling_resume(struct manager *manager, struct instant now);
+/* The history does not contain the unit of an offer's target. Sets it to that of the GPU. */
+void selling_set_units(struct manager *manager);
+
 #endif

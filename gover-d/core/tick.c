@@ -11,8 +11,8 @@
 
 #include "base/cleanup.h"
 #include "gover-d/core/adopt.h"
+#include "gover-d/core/cap.h"
 #include "gover-d/core/control.h"
-#include "gover-d/core/external-change.h"
 #include "gover-d/core/frames.h"
 #include "gover-d/core/gpus.h"
 #include "gover-d/core/learned.h"
@@ -76,7 +76,7 @@ static bool start_sweep(struct manager *m, struct host_gpu *gpu, struct instant 
 	}
 	sweep->n_samples = n;
 	sweep->slow_ns = period_ns(m) / 2;
-	sweep->lists = external_change_list_due(m, gpu);
+	sweep->lists = adopt_list_due(m, gpu);
 	gpu->sweep_started_ns = now.mono_ns;
 	gpu_io_start_sweep(gpu->io, now.mono_ns);
 	return true;
@@ -220,7 +220,7 @@ static void sample_gpu(struct manager *m, struct host_gpu *gpu, const struct gpu
 			continue;
 		sample_vgpu(m, gpu, v, sweep, now);
 		if (v->row.gone) {
-			external_change_lose_vgpu(m, gpu, v, now);
+			adopt_lose(m, gpu, v, now);
 			continue;
 		}
 		attached = true;
@@ -424,14 +424,14 @@ static void act_on_gpu(struct manager *m, struct host_gpu *gpu, const struct gpu
 	gpu->lost_vgpu = false;
 	if (sweep && sweep->lists) {
 		note_sharing(gpu, sweep);
-		external_change_find_vgpus(m, gpu, sweep, now);
+		adopt_listed(m, gpu, sweep, now);
 	}
 	sample_gpu(m, gpu, sweep, late, now);
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
 		const struct gpu_io_sample *sample =
 			sweep && v->device ? sample_of(sweep, v) : NULL;
 
-		external_change_check_cap(m, gpu, v, gap || late, now);
+		cap_check_sample(m, gpu, v, gap || late, now);
 		if (sample)
 			note_lease(v, sample);
 		v->sampled_cap_pct = v->cap_pct;

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Determines the origin of each cap that is read from a vGPU: at the start, in every tick, and
+ * around a write. A cap that another program wrote stays in force: the vGPU is on hold until an
+ * operator releases it. If a lease has ended and the cap is therefore the initial cap again, the
+ * last cap is written again. actuate.c writes the caps.
+ */
+#ifndef GOVER_D_CORE_CAP_H
+#define GOVER_D_CORE_CAP_H
+
+#include "gover-d/model/host.h"
+
+struct manager;
+
+/*
+ * Adopts the cap @found_pct (0: the vGPU has no cap) of a device that was just attached. The caller
+ * saves the contracts.
+ */
+void cap_adopt(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
+	       struct instant now);
+/* Checks the sampled cap. @gap: the tick is late, so a lease may have expired. */
+void cap_check_sample(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu, bool gap,
+		      struct instant now);
+/*
+ * Reads and checks the cap before a request changes it. Returns 1 with a message if an external
+ * writer changed the cap; the vGPU is on hold then.
+ */
+int cap_check_now(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
+		  struct instant now, struct err *reterr);
+/*
+ * Checks @found_pct, which was read just before a write and is not the cap that was expected.
+ * Nothing was written. If the lease of the cap has ended, the next tick writes the last cap again.
+ */
+void cap_check_found(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
+		     int found_pct, struct instant now);
+
+#endif
