@@ -136,48 +136,4 @@ size_t accelerator_reject(const struct accelerator *accelerator,
 			  const struct compute_request *request, int error, uint64_t now_ns,
 			  struct compute_reply *ret_reply);
 
-/* --- for the files of the accelerator --- */
-
-/* tenants.c */
-
-/* Returns the tenant with @index, or NULL. */
-struct accelerator_tenant *accelerator_find(const struct accelerator *accelerator, uint32_t index);
-/* Returns the tenant that programs in @group belong to. */
-struct accelerator_tenant *accelerator_match(const struct accelerator *accelerator,
-					     const char *group);
-/* Adds a tenant. Returns 0, -EEXIST, -ENOSPC or -ENOMEM. */
-int accelerator_add(struct accelerator *accelerator, const char *id,
-		    const struct arbiter_share *share, uint64_t memory_max_bytes, uint64_t now_ns,
-		    struct accelerator_tenant **ret_tenant);
-/* Returns 0, or -EBUSY for tenant 0. */
-int accelerator_remove(struct accelerator *accelerator, struct accelerator_tenant *tenant,
-		       uint64_t now_ns);
-/* Gives each client of @tenant the memory that the others have left. */
-void accelerator_divide_memory(struct accelerator *accelerator,
-			       const struct accelerator_tenant *tenant);
-
-/* clients.c */
-
-/* Moves @client to @tenant. The charges so far stay with the old tenant. */
-void accelerator_move(struct accelerator *accelerator, struct accelerator_client *client,
-		      struct accelerator_tenant *tenant, uint64_t now_ns);
-/* Reads the page of @client and charges its tenant. */
-void accelerator_read(struct accelerator *accelerator, struct accelerator_client *client,
-		      uint64_t now_ns);
-/* Reports to the arbiter what the clients of @tenant want, if a page has changed. */
-void accelerator_report(struct accelerator *accelerator, struct accelerator_tenant *tenant,
-			uint64_t now_ns);
-/*
- * Charges the predicted work in flight of @tenant, whose turn ends. Otherwise the turn would seem
- * wasted. What is charged when the work has finished is less by this.
- */
-void accelerator_charge_in_advance(struct accelerator *accelerator,
-				   struct accelerator_tenant *tenant, uint64_t now_ns);
-/* Returns whether the work of @client is in flight at @now_ns. */
-bool accelerator_is_busy(const struct accelerator_client *client, uint64_t now_ns);
-
-/* Writes a grant word of a new sequence, and wakes waiting threads unless @grant is NONE. */
-void accelerator_set_grant(struct accelerator *accelerator, struct accelerator_client *client,
-			   enum compute_grant grant, uint64_t turn_id);
-
 #endif
