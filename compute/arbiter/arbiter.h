@@ -91,22 +91,20 @@ struct arbiter_tenant {
 	struct arbiter_tenant *next, *prev; /* neighbours in the ring arbiter::last */
 	struct arbiter_share share;	    /* in force, within the ranges */
 	struct arbiter_load load;
-	bool wants;		 /* it has work that waits or runs */
-	bool stalled;		 /* its turn was revoked; no sign of life since */
-	bool unfinished;	 /* its turn was revoked with work in flight, not yet finished */
-	bool suspect;		 /* its last contended turn wasted half a lease or more */
-	uint64_t in_flight_ns;	 /* predicted work in flight, as last reported */
-	uint64_t seen_ns;	 /* time of the last sign of life */
-	uint64_t changed_at_ns;	 /* time at which @wants last changed */
-	uint64_t delay_ns;	 /* part of the present gap that does not count as idle */
-	uint64_t gap_ns;	 /* smoothed length of its short gaps */
-	uint64_t wait_ns;	 /* cumulative time in which it wanted the device without a turn */
-	uint64_t busy_ns;	 /* cumulative device time charged */
-	uint64_t sched_ns;	 /* cumulative time allotted: integral of the cap; no cap: 100 % */
-	unsigned int sched_rest; /* hundredths of a ns that belong to sched_ns */
-	uint64_t units;		 /* cumulative units finished */
-	uint64_t turns;		 /* turns begun */
-	uint64_t revoked;	 /* turns revoked */
+	bool wants;		/* it has work that waits or runs */
+	bool stalled;		/* its turn was revoked; no sign of life since */
+	bool unfinished;	/* its turn was revoked with work in flight, not yet finished */
+	bool suspect;		/* its last contended turn wasted half a lease or more */
+	uint64_t in_flight_ns;	/* predicted work in flight, as last reported */
+	uint64_t seen_ns;	/* time of the last sign of life */
+	uint64_t changed_at_ns; /* time at which @wants last changed */
+	uint64_t delay_ns;	/* part of the present gap that does not count as idle */
+	uint64_t gap_ns;	/* smoothed length of its short gaps */
+	uint64_t wait_ns;	/* cumulative time in which it wanted the device without a turn */
+	uint64_t busy_ns;	/* cumulative device time charged */
+	uint64_t units;		/* cumulative units finished */
+	uint64_t turns;		/* turns begun */
+	uint64_t revoked;	/* turns revoked */
 	uint64_t wasted_ns; /* cumulative time in contended turns without use of the device, except
 			     * short gaps; it counts in the tag or credit, as if it were used */
 	uint64_t over_run_ns; /* cumulative device time beyond the slice of its turns */
@@ -135,7 +133,7 @@ enum arbiter_reason {
 	ARBITER_REASON_CAP,	/* the budget of the cap is used */
 	ARBITER_REASON_IDLE,	/* the holder had no work for longer than its limit */
 	ARBITER_REASON_YIELDED, /* arbiter_end_turn() in state RUN */
-	ARBITER_REASON_REVOKED, /* lease over, or arbiter_revoke() */
+	ARBITER_REASON_REVOKED, /* lease over */
 	ARBITER_REASON_REMOVED,
 };
 
@@ -241,9 +239,6 @@ void arbiter_idle(struct arbiter *arbiter, struct arbiter_tenant *tenant, uint64
  */
 void arbiter_excuse(struct arbiter_tenant *tenant, uint64_t ns);
 
-/* @tenant is alive: call when its heartbeat word has changed. */
-void arbiter_beat(struct arbiter *arbiter, struct arbiter_tenant *tenant, uint64_t now_ns);
-
 /*
  * Charges @tenant for @device_ns of device time and @units finished units, in its turn or not. The
  * charge is what the device was really busy for @tenant, however long the slice was. Leave out
@@ -268,23 +263,12 @@ bool arbiter_pick(struct arbiter *arbiter, uint64_t now_ns, struct arbiter_turn 
 void arbiter_end_turn(struct arbiter *arbiter, uint64_t now_ns);
 
 /*
- * Ends the turn of @tenant, if it has the turn, without waiting for its work: its process was
- * killed or stopped. It gets no further turn before its next sign of life, and none before it
- * reports that its work in flight has finished.
- */
-void arbiter_revoke(struct arbiter *arbiter, struct arbiter_tenant *tenant, uint64_t now_ns);
-
-/*
  * Returns the time at which arbiter_pick() could decide something else although nothing is
  * reported, not before the last time passed; ARBITER_NEVER: it could not. Call after
  * arbiter_pick(). In state RUN this is also the earliest end of the slice, so that a caller which
  * reads the used time from memory reads it in time.
  */
 uint64_t arbiter_next_event_ns(const struct arbiter *arbiter);
-
-/* Cumulative allotted time up to @now_ns: the integral of the cap, where no cap counts as 100 %. */
-uint64_t arbiter_allotted_ns(const struct arbiter *arbiter, const struct arbiter_tenant *tenant,
-			     uint64_t now_ns);
 
 /*
  * Returns the weight of a niceness (SliVER 3.4.3) from -20 to 19: 100 for 0, and a factor of 1.25 a

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The interface between the life of a turn (turn.c) and the disciplines, and what both use. Only
+ * The interface between the life of a turn (arbiter.c) and the disciplines, and what both use. Only
  * compute/arbiter/ includes this file. A discipline decides the order and the slices. Turns,
  * leases, caps and accounting are the same in all disciplines.
  */
@@ -67,42 +67,14 @@ static inline uint64_t arbiter_clamp(uint64_t value, uint64_t min, uint64_t max)
 	return value < min ? min : arbiter_min(value, max);
 }
 
-/* --- budget.c --- */
-
-/* Moves arbiter::now_ns to @now_ns, and adds the elapsed time to budgets and counters. */
-void arbiter_advance(struct arbiter *arbiter, uint64_t now_ns);
-
-/* Sets a share within its ranges, and the budgets that belong to it. */
-void arbiter_apply_share(struct arbiter *arbiter, struct arbiter_tenant *tenant,
-			 const struct arbiter_share *share);
-
 /* Returns the smallest budget, in percent x ns, with which a turn begins. @pct > 0. */
 int64_t arbiter_budget_min(const struct arbiter *arbiter, unsigned int pct);
 
 /* Takes device time, at most ARBITER_CHARGE_MAX_NS, from a budget. */
 void arbiter_spend(int64_t *budget, uint64_t device_ns);
 
-/* Returns the device time that the cap of @tenant leaves now. */
-uint64_t arbiter_cap_left_ns(const struct arbiter_tenant *tenant);
-
-/* Returns how long an idle holder keeps its turn. */
-uint64_t arbiter_hold_ns(const struct arbiter *arbiter, const struct arbiter_tenant *tenant);
-
-/* Returns whether a gap of @gap_ns is a real idle period of @tenant. */
-bool arbiter_is_rested(const struct arbiter *arbiter, const struct arbiter_tenant *tenant,
-		       uint64_t gap_ns);
-
-/* --- tenant.c --- */
-
 /* Returns whether @tenant could begin a turn now. */
 bool arbiter_can_run(const struct arbiter *arbiter, const struct arbiter_tenant *tenant);
-
-/*
- * Returns the time before which a suspect @tenant must not begin a turn, because another tenant is
- * only in a short gap; a time in the past: none is.
- */
-uint64_t arbiter_suspect_until_ns(const struct arbiter *arbiter,
-				  const struct arbiter_tenant *tenant);
 
 /* Returns whether @tenant has the turn. */
 bool arbiter_holds(const struct arbiter *arbiter, const struct arbiter_tenant *tenant);
@@ -114,10 +86,5 @@ void arbiter_fair_wake(struct arbiter *arbiter, struct arbiter_tenant *tenant, b
 struct arbiter_tenant *arbiter_fair_choose(struct arbiter *arbiter);
 void arbiter_fair_charge(struct arbiter *arbiter, struct arbiter_tenant *tenant, uint64_t device_ns,
 			 uint32_t units);
-
-/* --- turn.c --- */
-
-/* Ends the turn. There must be one. */
-void arbiter_finish(struct arbiter *arbiter, enum arbiter_reason reason);
 
 #endif

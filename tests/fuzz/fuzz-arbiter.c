@@ -89,14 +89,8 @@ static void arbiter_world_call(struct arbiter_world *world, const uint8_t call[3
 	case 5:
 		arbiter_end_turn(arbiter, now_ns);
 		break;
-	case 6:
-		arbiter_beat(arbiter, tenant, now_ns);
-		break;
 	case 7:
 		arbiter_excuse(tenant, ns);
-		break;
-	case 8:
-		arbiter_revoke(arbiter, tenant, now_ns);
 		break;
 	case 9:
 		arbiter_set_load(tenant, &(struct arbiter_load){call[2], call[2] * 8U, 900, ns});

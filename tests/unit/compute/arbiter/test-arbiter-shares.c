@@ -232,21 +232,6 @@ TEST(a_cap_is_not_exceeded_by_more_than_its_window_and_a_unit)
 	}
 }
 
-TEST(allotted_time_is_the_integral_of_the_cap)
-{
-	struct arbiter_tenant *tenant;
-
-	rig_start("fair");
-	tenant = rig_add((struct arbiter_share){.cap_pct = 33}, 0);
-	for (int i = 0; i < 1000; i++)
-		arbiter_pick(&rig.arbiter, rig.now_ns += 1001, NULL);
-	assert_int_equal(arbiter_allotted_ns(&rig.arbiter, tenant, rig.now_ns), 330330);
-	assert_int_equal(arbiter_allotted_ns(&rig.arbiter, tenant, rig.now_ns + 1000), 330660);
-	assert_int_equal(arbiter_allotted_ns(&rig.arbiter, tenant, 0), 330330);
-	arbiter_set_share(&rig.arbiter, tenant, NULL, rig.now_ns);
-	assert_int_equal(arbiter_allotted_ns(&rig.arbiter, tenant, rig.now_ns + 1000), 331330);
-}
-
 TEST(a_niceness_is_a_weight)
 {
 	static const struct {
