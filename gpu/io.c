@@ -5,6 +5,7 @@
  * a slow sweep does not delay them. @lock is free during a step.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,16 +14,137 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "base/xalloc.h"
-#include "gpu/io-state.h"
 #include "gpu/io.h"
 
 #define WAIT_MAX_NS (GPU_IO_WAIT_MS * NS_PER_MS)
 
+/* Makes a call that the backend may not have. */
+#define CALL_IF(ops, name, ...) ((ops)->name ? (ops)->name(__VA_ARGS__) : -EOPNOTSUPP)
+
+enum open_state { OPEN_WANTED, OPEN_RUNNING, OPEN_DONE, OPEN_FAILED };
+enum sweep_state { SWEEP_IDLE, SWEEP_RUNNING, SWEEP_ENDED };
+enum call_state { CALL_NONE, CALL_WAITING, CALL_RUNNING, CALL_ABANDONED, CALL_ENDED };
+
+enum call_kind {
+	CALL_CREATE,
+	CALL_DESTROY,
+	CALL_ATTACH,
+	CALL_READ,
+	CALL_READ_CAP,
+	CALL_WRITE_CAP,
+	CALL_WRITE_MEMORY,
+	CALL_WRITE_CEILING,
+	CALL_READ_INITIAL_CAP,
+	CALL_WRITE_INITIAL_CAP,
+	CALL_RENEW,
+	CALL_CHOOSE_SHARING,
+};
+
+/* A single call. It contains copies of all arguments, because it may outlive its caller. */
+struct call {
+	enum call_kind kind;
+	struct gpu_vgpu *vgpu;
+	char id[ID_MAX];
+	uint64_t now_ns;
+	int number[2];
+	uint64_t bytes;
+	/* results */
+	int result;
+	int value;
+	struct gpu_vgpu *attached;
+	struct gpu_reading reading;
+	struct err err;
+};
+
+struct gpu_io {
+	struct gpu_config config;
+	const struct gpu_ops *ops; /* NULL: backend auto has not selected one yet */
+	struct gpu *gpu;	   /* NULL: not open */
+	bool opened; /* the caller knows that the GPU is open; ops and gpu do not change any more */
+	struct gpu_io_patience *patience;
+	bool threaded;
+	pthread_t thread;
+
+	/* @lock guards the following members of a GPU that has a thread. */
+	pthread_mutex_t lock;
+	pthread_cond_t work;  /* there is work for the thread, or it must end */
+	pthread_cond_t ended; /* what the caller waits for has ended: open, call, sweep or thread */
+	bool stop, stopped;
+	bool orphaned;		  /* gpu_io_free() has given up: the thread frees everything */
+	uint64_t step_started_ns; /* 0: no step is running */
+
+	enum open_state open_state;
+	int open_result;
+	struct err open_err;
+	struct err sharing_why; /* see gpu_io_sharing_why() */
+
+	enum call_state call_state;
+	struct call call;
+
+	struct gpu_vgpu *detached[GPU_IO_VGPUS_MAX + 1]; /* to be detached by the thread */
+	int n_detached;
+
+	enum sweep_state sweep_state;
+	uint64_t sweep_now_ns, sweep_started_ns;
+	/* next step of the sweep: 0 lists, 1 to n_samples read a vGPU, the last reads the GPU */
+	int sweep_step;
+	struct gpu_io_sweep sweep;
+};
+
 /* --- steps --- */
 
-uint64_t gpu_io_time(const struct gpu_io *io, uint64_t given_ns)
+static uint64_t time_of(const struct gpu_io *io, uint64_t given_ns)
 {
 	return io->threaded ? clock_now().mono_ns : given_ns;
+}
+
+static int try_one(const struct gpu_ops *ops, struct gpu *gpu, bool guarantee, bool by_default,
+		   struct err *ret_why, struct err *reterr)
+{
+	struct err err = {""};
+	int r = ops->set_sharing(gpu, guarantee, by_default, &err);
+
+	if (r < 0)
+		*reterr = err;
+	else if (r > 0)
+		*ret_why = err; /* the sharing in force matters more than an earlier reason */
+	return r < 0 ? r : 0;
+}
+
+/* After any error of guarantee the sharing is hard, as in releases without guarantee. */
+static int try_default(const struct gpu_ops *ops, struct gpu *gpu, bool paper_mode,
+		       struct err *ret_why, struct err *reterr)
+{
+	int r;
+
+	if (!ops->set_sharing) {
+		(void)err_fail(ret_why, EOPNOTSUPP, "backend %s has only hard caps", ops->name);
+		return 0;
+	}
+	if (paper_mode) {
+		(void)err_fail(ret_why, EOPNOTSUPP,
+			       "the caps of the paper are hard limits (paper_mode = on)");
+		return try_one(ops, gpu, false, /* by_default= */ true, ret_why, reterr);
+	}
+	r = ops->set_sharing(gpu, true, /* by_default= */ true, ret_why);
+	return r < 0 ? try_one(ops, gpu, false, /* by_default= */ true, ret_why, reterr) : 0;
+}
+
+static int try_sharing(const struct gpu_ops *ops, struct gpu *gpu, const struct gpu_config *config,
+		       bool paper_mode, struct err *ret_why, struct err *reterr)
+{
+	bool guarantee = gpu_wants_guarantees(config);
+
+	ret_why->msg[0] = '\0';
+	if (gpu_chooses_sharing(config))
+		return try_default(ops, gpu, paper_mode, ret_why, reterr);
+	if (ops->set_sharing)
+		return try_one(ops, gpu, guarantee, /* by_default= */ false, ret_why, reterr);
+	if (!guarantee)
+		return 0;
+	return err_fail(reterr, EOPNOTSUPP,
+			"sharing = guarantee: backend %s has only hard caps (allowed: hard)",
+			ops->name);
 }
 
 /* Opens no GPU in another sharing than that of the configuration, except with any_sharing. */
@@ -38,8 +160,8 @@ static int open_gpu(struct gpu_io *io, const struct gpu_ops **ret_ops, struct gp
 	r = (*ret_ops)->open(&io->config, ret_gpu, reterr);
 	if (r < 0)
 		return r;
-	r_sharing = gpu_io_try_sharing(*ret_ops, *ret_gpu, &io->config, io->config.paper_mode,
-				       ret_why, reterr);
+	r_sharing = try_sharing(*ret_ops, *ret_gpu, &io->config, io->config.paper_mode, ret_why,
+				reterr);
 	if (r_sharing >= 0)
 		return r;
 	if (io->config.any_sharing)
@@ -81,10 +203,10 @@ static void list_vgpus(struct gpu_io *io)
 
 static void sample_vgpu(struct gpu_io *io, struct gpu_vgpu *vgpu, struct gpu_io_sample *sample)
 {
-	uint64_t begun_ns = gpu_io_time(io, io->sweep_now_ns);
+	uint64_t begun_ns = time_of(io, io->sweep_now_ns);
 
 	sample->read_error = io->ops->read(vgpu, begun_ns, &sample->reading);
-	sample->read_ns = gpu_io_time(io, io->sweep_now_ns);
+	sample->read_ns = time_of(io, io->sweep_now_ns);
 	if (sample->read_error == 0 && sample->read_ns - begun_ns > io->sweep.slow_ns)
 		sample->read_error = -ETIMEDOUT;
 	sample->renew_error = 0;
@@ -102,8 +224,8 @@ static void read_physical(struct gpu_io *io)
 
 	sweep->physical_valid =
 		io->ops->physical &&
-		io->ops->physical(io->gpu, gpu_io_time(io, io->sweep_now_ns),
-				  &sweep->physical_at_ns, &sweep->physical_busy_ns) == 0;
+		io->ops->physical(io->gpu, time_of(io, io->sweep_now_ns), &sweep->physical_at_ns,
+				  &sweep->physical_busy_ns) == 0;
 	if (io->ops->round)
 		io->ops->round(io->gpu, &sweep->round);
 	sweep->problem.msg[0] = '\0';
@@ -160,6 +282,72 @@ static void do_detach(struct gpu_io *io)
 	end_step(io);
 }
 
+/* The cap that a sweep has read is no longer the cap in force. */
+static void forget_cap(struct gpu_io *io, const struct gpu_vgpu *vgpu)
+{
+	if (!io->threaded)
+		return;
+	pthread_mutex_lock(&io->lock);
+	for (int i = 0; i < io->sweep.n_samples && io->sweep_state != SWEEP_IDLE; i++)
+		if (io->sweep.samples[i].device == vgpu)
+			io->sweep.samples[i].reading.cap_valid = false;
+	pthread_mutex_unlock(&io->lock);
+}
+
+static int run_sharing(struct gpu_io *io, struct call *call)
+{
+	struct err err = {""};
+	int r = try_sharing(io->ops, io->gpu, &io->config, call->number[0] != 0, &call->err, &err);
+
+	if (r < 0)
+		call->err = err;
+	return r;
+}
+
+static int run_kind(struct gpu_io *io, struct call *call)
+{
+	const struct gpu_ops *ops = io->ops;
+	struct gpu_vgpu *vgpu = call->vgpu;
+	uint64_t now_ns = time_of(io, call->now_ns);
+
+	switch (call->kind) {
+	case CALL_CREATE:
+		return ops->create(io->gpu, call->id, call->number[0], &call->err);
+	case CALL_DESTROY:
+		return ops->destroy(io->gpu, call->id, &call->err);
+	case CALL_ATTACH:
+		return ops->attach(io->gpu, call->id, now_ns, &call->attached, &call->err);
+	case CALL_READ:
+		return ops->read(vgpu, now_ns, &call->reading);
+	case CALL_READ_CAP:
+		return ops->read_cap(vgpu, &call->value);
+	case CALL_WRITE_CAP:
+		return CALL_IF(ops, write_cap, vgpu, now_ns, call->number[0]);
+	case CALL_WRITE_MEMORY:
+		return CALL_IF(ops, write_memory, vgpu, call->bytes);
+	case CALL_WRITE_CEILING:
+		return CALL_IF(ops, write_ceiling, vgpu, call->number[0]);
+	case CALL_READ_INITIAL_CAP:
+		return CALL_IF(ops, read_initial_cap, vgpu, &call->value);
+	case CALL_WRITE_INITIAL_CAP:
+		return CALL_IF(ops, write_initial_cap, vgpu, call->number[0], call->number[1]);
+	case CALL_RENEW:
+		return CALL_IF(ops, renew, vgpu, call->number[0]);
+	case CALL_CHOOSE_SHARING:
+		return run_sharing(io, call);
+	}
+	return -EOPNOTSUPP;
+}
+
+static int run_call(struct gpu_io *io, struct call *call)
+{
+	int r = run_kind(io, call);
+
+	if (call->kind == CALL_WRITE_CAP || call->kind == CALL_WRITE_INITIAL_CAP)
+		forget_cap(io, call->vgpu);
+	return r;
+}
+
 /* Runs the call. A vGPU that it attached is detached if its caller has stopped waiting. */
 static void do_call(struct gpu_io *io)
 {
@@ -167,7 +355,7 @@ static void do_call(struct gpu_io *io)
 
 	io->call_state = CALL_RUNNING;
 	begin_step(io);
-	io->call.result = gpu_io_run(io, &io->call);
+	io->call.result = run_call(io, &io->call);
 	end_step(io);
 	abandoned = io->call_state == CALL_ABANDONED;
 	io->call_state = abandoned ? CALL_NONE : CALL_ENDED;
@@ -260,7 +448,7 @@ static bool wait_end(struct gpu_io *io, uint64_t until_ns)
 	return pthread_cond_timedwait(&io->ended, &io->lock, &until) != ETIMEDOUT;
 }
 
-uint64_t gpu_io_silence_ns(const struct gpu_io *io, uint64_t now_ns)
+static uint64_t silence_ns(const struct gpu_io *io, uint64_t now_ns)
 {
 	uint64_t started_ns = io->step_started_ns;
 
@@ -280,13 +468,13 @@ static uint64_t refill(struct gpu_io_patience *patience, uint64_t now_ns)
 	return left_ns;
 }
 
-void gpu_io_wait(struct gpu_io *io, bool (*is_over)(const struct gpu_io *io), int wait_ms)
+static void wait_for(struct gpu_io *io, bool (*is_over)(const struct gpu_io *io), int wait_ms)
 {
 	uint64_t now_ns = clock_now().mono_ns, left_ns = refill(io->patience, now_ns);
 	uint64_t wait_ns = (uint64_t)wait_ms * NS_PER_MS, waited_ns;
 	uint64_t until_ns = now_ns + (wait_ns < left_ns ? wait_ns : left_ns);
 
-	if (is_over(io) || gpu_io_silence_ns(io, now_ns))
+	if (is_over(io) || silence_ns(io, now_ns))
 		return;
 	while (!is_over(io) && wait_end(io, until_ns))
 		;
@@ -394,7 +582,7 @@ static void stop_thread(struct gpu_io *io)
 	io->stop = true;
 	pthread_cond_signal(&io->work);
 	*io->patience = (struct gpu_io_patience){0};
-	gpu_io_wait(io, has_stopped, GPU_IO_WAIT_MS);
+	wait_for(io, has_stopped, GPU_IO_WAIT_MS);
 	stopped = io->stopped;
 	io->orphaned = !stopped;
 	if (!stopped)
@@ -447,7 +635,7 @@ uint64_t gpu_io_silent_ns(struct gpu_io *io)
 	if (!io->threaded)
 		return 0;
 	pthread_mutex_lock(&io->lock);
-	ns = gpu_io_silence_ns(io, clock_now().mono_ns);
+	ns = silence_ns(io, clock_now().mono_ns);
 	pthread_mutex_unlock(&io->lock);
 	return ns;
 }
@@ -500,7 +688,7 @@ const struct gpu_io_sweep *gpu_io_take_sweep(struct gpu_io *io, int wait_ms)
 
 	if (io->threaded) {
 		pthread_mutex_lock(&io->lock);
-		gpu_io_wait(io, is_swept, wait_ms);
+		wait_for(io, is_swept, wait_ms);
 	}
 	ended = io->sweep_state == SWEEP_ENDED;
 	if (ended)
@@ -508,4 +696,211 @@ const struct gpu_io_sweep *gpu_io_take_sweep(struct gpu_io *io, int wait_ms)
 	if (io->threaded)
 		pthread_mutex_unlock(&io->lock);
 	return ended ? &io->sweep : NULL;
+}
+
+static bool is_answered(const struct gpu_io *io)
+{
+	return io->call_state == CALL_ENDED;
+}
+
+/* Makes the call in the thread of the GPU and waits for it. */
+static int call_in_thread(struct gpu_io *io, struct call *call)
+{
+	int r = -ETIMEDOUT;
+
+	pthread_mutex_lock(&io->lock);
+	if (io->call_state == CALL_NONE && !silence_ns(io, clock_now().mono_ns)) {
+		io->call = *call;
+		io->call_state = CALL_WAITING;
+		pthread_cond_signal(&io->work);
+		wait_for(io, is_answered, GPU_IO_WAIT_MS);
+		if (io->call_state == CALL_ENDED) {
+			*call = io->call;
+			r = call->result;
+		}
+		io->call_state = io->call_state == CALL_RUNNING ? CALL_ABANDONED : CALL_NONE;
+	}
+	pthread_mutex_unlock(&io->lock);
+	return r;
+}
+
+static int make_call(struct gpu_io *io, struct call *call, struct err *reterr)
+{
+	int r;
+
+	if (!io->opened)
+		r = -ETIMEDOUT;
+	else if (io->threaded)
+		r = call_in_thread(io, call);
+	else
+		r = run_call(io, call);
+	if (!reterr)
+		return r;
+	if (r == -ETIMEDOUT && call->err.msg[0] == '\0')
+		return err_fail(reterr, ETIMEDOUT, "GPU %s does not answer", io->config.name);
+	*reterr = call->err;
+	return r;
+}
+
+int gpu_io_create(struct gpu_io *io, const char *id, int cap_pct, struct err *reterr)
+{
+	struct call call = {.kind = CALL_CREATE, .number = {cap_pct}};
+
+	snprintf(call.id, sizeof(call.id), "%s", id);
+	return make_call(io, &call, reterr);
+}
+
+int gpu_io_destroy(struct gpu_io *io, const char *id, struct err *reterr)
+{
+	struct call call = {.kind = CALL_DESTROY};
+
+	snprintf(call.id, sizeof(call.id), "%s", id);
+	return make_call(io, &call, reterr);
+}
+
+int gpu_io_attach(struct gpu_io *io, const char *id, uint64_t now_mono_ns,
+		  struct gpu_vgpu **ret_vgpu, struct err *reterr)
+{
+	struct call call = {.kind = CALL_ATTACH, .now_ns = now_mono_ns};
+	int r;
+
+	snprintf(call.id, sizeof(call.id), "%s", id);
+	r = make_call(io, &call, reterr);
+	if (r >= 0)
+		*ret_vgpu = call.attached;
+	return r;
+}
+
+void gpu_io_detach(struct gpu_io *io, struct gpu_vgpu *vgpu)
+{
+	if (!vgpu)
+		return;
+	if (!io->threaded) {
+		io->ops->detach(vgpu);
+		return;
+	}
+	pthread_mutex_lock(&io->lock);
+	for (int i = 0; i < io->sweep.n_samples; i++)
+		if (io->sweep.samples[i].device == vgpu)
+			io->sweep.samples[i].device = NULL;
+	io->detached[io->n_detached++] = vgpu;
+	pthread_cond_signal(&io->work);
+	pthread_mutex_unlock(&io->lock);
+}
+
+int gpu_io_read(struct gpu_io *io, struct gpu_vgpu *vgpu, uint64_t now_mono_ns,
+		struct gpu_reading *ret_reading)
+{
+	struct call call = {.kind = CALL_READ, .vgpu = vgpu, .now_ns = now_mono_ns};
+	int r = make_call(io, &call, NULL);
+
+	if (r >= 0)
+		*ret_reading = call.reading;
+	return r;
+}
+
+int gpu_io_write_cap(struct gpu_io *io, struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
+{
+	return make_call(io,
+			 &(struct call){.kind = CALL_WRITE_CAP,
+					.vgpu = vgpu,
+					.now_ns = now_mono_ns,
+					.number = {cap_pct}},
+			 NULL);
+}
+
+int gpu_io_write_memory(struct gpu_io *io, struct gpu_vgpu *vgpu, uint64_t max_bytes)
+{
+	return make_call(
+		io, &(struct call){.kind = CALL_WRITE_MEMORY, .vgpu = vgpu, .bytes = max_bytes},
+		NULL);
+}
+
+int gpu_io_write_ceiling(struct gpu_io *io, struct gpu_vgpu *vgpu, int ceiling_pct)
+{
+	return make_call(
+		io,
+		&(struct call){.kind = CALL_WRITE_CEILING, .vgpu = vgpu, .number = {ceiling_pct}},
+		NULL);
+}
+
+static int read_number(struct gpu_io *io, enum call_kind kind, struct gpu_vgpu *vgpu,
+		       int *ret_value)
+{
+	struct call call = {.kind = kind, .vgpu = vgpu};
+	int r = make_call(io, &call, NULL);
+
+	if (r >= 0)
+		*ret_value = call.value;
+	return r;
+}
+
+int gpu_io_read_cap(struct gpu_io *io, struct gpu_vgpu *vgpu, int *ret_cap_pct)
+{
+	return read_number(io, CALL_READ_CAP, vgpu, ret_cap_pct);
+}
+
+int gpu_io_read_initial_cap(struct gpu_io *io, struct gpu_vgpu *vgpu, int *ret_cap_pct)
+{
+	return read_number(io, CALL_READ_INITIAL_CAP, vgpu, ret_cap_pct);
+}
+
+int gpu_io_write_initial_cap(struct gpu_io *io, struct gpu_vgpu *vgpu, int initial_cap_pct,
+			     int cap_pct)
+{
+	return make_call(io,
+			 &(struct call){.kind = CALL_WRITE_INITIAL_CAP,
+					.vgpu = vgpu,
+					.number = {initial_cap_pct, cap_pct}},
+			 NULL);
+}
+
+int gpu_io_renew(struct gpu_io *io, struct gpu_vgpu *vgpu, int lease_ms)
+{
+	return make_call(io, &(struct call){.kind = CALL_RENEW, .vgpu = vgpu, .number = {lease_ms}},
+			 NULL);
+}
+
+/* --- functions that never wait for the GPU --- */
+
+int gpu_io_owner(const struct gpu_io *io, pid_t pid, char ret_id[ID_MAX])
+{
+	if (!io->opened || !io->ops->owner)
+		return -EOPNOTSUPP;
+	return io->ops->owner(io->gpu, pid, ret_id);
+}
+
+int gpu_io_places(const struct gpu_io *io, const char *id, gpu_path_fn path, void *userdata)
+{
+	if (!io->opened || !io->ops->places)
+		return -EOPNOTSUPP;
+	return io->ops->places(io->gpu, id, path, userdata);
+}
+
+uint64_t gpu_io_identity(const struct gpu_io *io, const struct gpu_vgpu *vgpu)
+{
+	return io->opened && io->ops->identity ? io->ops->identity(vgpu) : 0;
+}
+
+int gpu_io_label(const struct gpu_io *io, struct gpu_vgpu *vgpu, const char *key, const char *value,
+		 struct err *reterr)
+{
+	if (!io->opened || !io->ops->label)
+		return 0;
+	return io->ops->label(vgpu, key, value, reterr);
+}
+
+int gpu_io_choose_sharing(struct gpu_io *io, bool paper_mode, struct err *reterr)
+{
+	struct call call = {.kind = CALL_CHOOSE_SHARING, .number = {paper_mode}};
+	int r = make_call(io, &call, reterr);
+
+	if (r == 0)
+		io->sharing_why = call.err;
+	return r;
+}
+
+const char *gpu_io_sharing_why(const struct gpu_io *io)
+{
+	return io->sharing_why.msg;
 }

@@ -7,36 +7,360 @@
  * The arbiter outlives the daemon, so that programs keep their caps. If it was killed, the next
  * call starts another one and adds all attached vGPUs with their last settings. busy_ns and frames
  * continue then, because only the growth of the arbiter's counters is added to them.
+ *
+ * One connection to the arbiter is kept. An arbiter is started if none serves the socket, at most
+ * once a second. gover-arbiter --background returns when its sockets are open. Its message goes to
+ * a memfd, not to a pipe, so that neither a long message nor a descriptor that its daemon keeps can
+ * block the wait.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file.h"
+#include "base/spawn.h"
 #include "base/xalloc.h"
+#include "compute/channel/control-client.h"
 #include "gpu/cgroup-tree.h"
-#include "gpu/lib-arbiter.h"
+#include "gpu/io.h"
+
+/* the tenant 0, the vGPUs, and some tenants of other programs */
+#define TENANTS_MAX (GPU_IO_LISTED_MAX + 1)
+
+#define CALL_LIMIT_MS	  200
+#define START_INTERVAL_NS NS_PER_S
+/* An arbiter that does not answer in time delays at most one call in this period. */
+#define RETRY_INTERVAL_NS NS_PER_S
+
+#define PROGRAM	      "gover-arbiter"
+#define WAIT_LIMIT_NS (5 * NS_PER_S)
+#define WAIT_STEP_NS  (2 * NS_PER_MS)
+/* exit status of gover-arbiter: another arbiter serves the socket */
+#define STATUS_SERVED 3
+
+#define PATH_BYTES 4096
 
 #define WEIGHT 100u /* equal for all vGPUs: only caps make shares different */
 /* Readings of one sweep use the same listing. A sweep takes less than this. */
 #define LISTING_OLD_NS (50 * NS_PER_MS)
 
+/* The connection to gover-arbiter. After a lost connection, the next call connects again. */
+struct arbiter {
+	char socket[GPU_SOCKET_MAX];
+	/* name of the device, and discipline of an arbiter that is started */
+	char name[ID_MAX], discipline[16];
+	bool starts; /* false: never start an arbiter */
+
+	struct compute_control control;
+	uint64_t now_ns;   /* latest time that a caller has given */
+	uint64_t start_ns; /* no arbiter is started before this time */
+	uint64_t retry_ns; /* a stopped arbiter is not asked again before this time */
+
+	/* The last listing. Settings of tenants may have changed since. */
+	struct compute_device device;
+	struct compute_tenant tenants[TENANTS_MAX];
+	unsigned int n_tenants;
+	uint64_t listing; /* number of listings so far; 0: none */
+	bool stale;	  /* a request has changed a tenant since the listing */
+};
+
+static void find_program(char ret_path[PATH_BYTES])
+{
+	char exe[PATH_BYTES - sizeof(PROGRAM)];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	char *slash;
+
+	exe[n > 0 ? n : 0] = '\0';
+	slash = strrchr(exe, '/');
+	if (slash) {
+		slash[1] = '\0';
+		snprintf(ret_path, PATH_BYTES, "%s" PROGRAM, exe);
+		if (access(ret_path, X_OK) == 0)
+			return;
+	}
+	strcpy(ret_path, PROGRAM); /* in $PATH */
+}
+
+/* Returns the status of waitpid(), or -ETIMEDOUT after it has killed the process. */
+static int wait_exit(pid_t pid)
+{
+	const struct timespec step = {.tv_nsec = WAIT_STEP_NS};
+	uint64_t end_ns = clock_now().mono_ns + WAIT_LIMIT_NS;
+	int status;
+	pid_t r;
+
+	while ((r = waitpid(pid, &status, WNOHANG)) != pid) {
+		if (r < 0 && errno != EINTR)
+			return -errno;
+		if (clock_now().mono_ns > end_ns)
+			break;
+		(void)nanosleep(&step, NULL);
+	}
+	if (r == pid)
+		return status;
+	(void)kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return -ETIMEDOUT;
+}
+
+static int judge(const char *socket, int status, int output, struct err *reterr)
+{
+	char message[256];
+
+	if (status < 0)
+		return err_fail(reterr, -status, "socket %s: " PROGRAM " does not start: %s",
+				socket, strerror(-status));
+	if (WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == STATUS_SERVED))
+		return 0;
+	if (file_pread_text(output, message, sizeof(message)) <= 0)
+		snprintf(message, sizeof(message), "%s %d",
+			 WIFSIGNALED(status) ? "ended by signal" : "exit status",
+			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	message[strcspn(message, "\n")] = '\0';
+	return err_fail(reterr, ECHILD, "socket %s: " PROGRAM " does not start: %s", socket,
+			message);
+}
+
+/*
+ * Starts gover-arbiter, which outlives this process: the program beside the running program, or
+ * else the one in $PATH. Waits until it serves @socket, at most five seconds. Returns 0 if an
+ * arbiter serves the socket, also if another process has started it. -ENOENT: the program is
+ * missing; -ETIMEDOUT; -ECHILD: the program has failed.
+ */
+static int start_program(const char *socket, const char *name, const char *discipline,
+			 struct err *reterr)
+{
+	const char *const arguments[] = {PROGRAM,	 "--socket", socket,	     "--name", name,
+					 "--discipline", discipline, "--background", NULL};
+	CLEANUP_CLOSE int output = memfd_create(PROGRAM, MFD_CLOEXEC);
+	char program[PATH_BYTES];
+	struct spawn spawn = {.program = program,
+			      .arguments = arguments,
+			      .fds = {SPAWN_NULL, SPAWN_NULL, output}};
+	pid_t pid;
+	int r;
+
+	if (output < 0)
+		return err_fail(reterr, errno, "socket %s: " PROGRAM " cannot be started: %m",
+				socket);
+	find_program(program);
+	r = spawn_start(&spawn, &pid);
+	if (r < 0)
+		return err_fail(reterr, -r, "socket %s: " PROGRAM " cannot be started: %s", socket,
+				r == -ENOENT ? "it is not installed" : strerror(-r));
+	return judge(socket, wait_exit(pid), output, reterr);
+}
+
+/* --- the connection --- */
+
+static int control_path(const char *socket, char ret_path[GPU_SOCKET_MAX])
+{
+	int n = snprintf(ret_path, GPU_SOCKET_MAX, "%s" COMPUTE_CONTROL_SUFFIX, socket);
+
+	return n < GPU_SOCKET_MAX ? 0 : -ENAMETOOLONG;
+}
+
+static bool is_unserved(int error)
+{
+	return error == -ECONNREFUSED || error == -ENOENT;
+}
+
+static int start(struct arbiter *arbiter, struct err *reterr)
+{
+	if (arbiter->now_ns < arbiter->start_ns)
+		return err_fail(reterr, ECONNREFUSED,
+				"socket %s: no arbiter answers (gover-arbiter is started at most "
+				"once a second)",
+				arbiter->socket);
+	arbiter->start_ns = arbiter->now_ns + START_INTERVAL_NS;
+	return start_program(arbiter->socket, arbiter->name, arbiter->discipline, reterr);
+}
+
+static int open_control(struct arbiter *arbiter, struct err *reterr)
+{
+	char path[GPU_SOCKET_MAX];
+	int r = control_path(arbiter->socket, path);
+
+	if (r == 0)
+		r = compute_control_open(&arbiter->control, path);
+	if (is_unserved(r) && arbiter->starts) {
+		r = start(arbiter, reterr);
+		if (r < 0)
+			return r;
+		r = compute_control_open(&arbiter->control, path);
+	}
+	if (r < 0)
+		return err_fail(reterr, -r, "socket %s: the arbiter cannot be reached: %s",
+				arbiter->socket, strerror(-r));
+	return 0;
+}
+
+static int ensure_control(struct arbiter *arbiter, struct err *reterr)
+{
+	if (arbiter->control.fd >= 0)
+		return 0;
+	if (arbiter->now_ns < arbiter->retry_ns)
+		return err_fail(reterr, ETIMEDOUT,
+				"socket %s: the arbiter does not answer (is it stopped?)",
+				arbiter->socket);
+	return open_control(arbiter, reterr);
+}
+
+static int note_lost(struct arbiter *arbiter, int error)
+{
+	if (error == -ETIMEDOUT)
+		arbiter->retry_ns = arbiter->now_ns + RETRY_INTERVAL_NS;
+	return error;
+}
+
+static int list_once(struct arbiter *arbiter, struct err *reterr)
+{
+	struct compute_device device;
+	unsigned int n;
+	int r = ensure_control(arbiter, reterr);
+
+	if (r < 0)
+		return r;
+	r = compute_control_list(&arbiter->control, CALL_LIMIT_MS, arbiter->tenants, TENANTS_MAX,
+				 &device, &n);
+	if (r < 0) {
+		compute_control_close(&arbiter->control);
+		arbiter->n_tenants = 0; /* the listing may be overwritten in part */
+		arbiter->stale = true;
+		return err_fail(reterr, -note_lost(arbiter, r),
+				"socket %s: the arbiter does not answer: %s", arbiter->socket,
+				strerror(-r));
+	}
+	arbiter->device = device;
+	arbiter->n_tenants = n < TENANTS_MAX ? n : TENANTS_MAX;
+	arbiter->listing++;
+	arbiter->stale = false;
+	return 0;
+}
+
+static int list_tenants(struct arbiter *arbiter, uint64_t now_ns, struct err *reterr)
+{
+	int r;
+
+	if (now_ns > arbiter->now_ns)
+		arbiter->now_ns = now_ns;
+	r = list_once(arbiter, reterr);
+	/* The arbiter ended since the last call. */
+	return r == -ECONNRESET ? list_once(arbiter, reterr) : r;
+}
+
+static int call(struct arbiter *arbiter, struct compute_request *request,
+		struct compute_reply *ret_reply)
+{
+	int r = compute_control_call(&arbiter->control, request, CALL_LIMIT_MS, ret_reply);
+
+	if (r < 0)
+		return note_lost(arbiter, r);
+	arbiter->stale = true;
+	return -(int)ret_reply->error;
+}
+
+static int add_tenant(struct arbiter *arbiter, const struct compute_tenant *tenant)
+{
+	struct compute_request request;
+	struct compute_reply reply;
+	int r;
+
+	compute_control_make_request(COMPUTE_ADD, 0, &request);
+	request.weight = tenant->weight;
+	request.cap_pct = tenant->cap_pct;
+	request.guarantee_pct = tenant->guarantee_pct;
+	request.memory_max_bytes = tenant->memory_max_bytes;
+	memcpy(request.id, tenant->id, sizeof(request.id));
+	r = call(arbiter, &request, &reply);
+	/* The arbiter gives indices in increasing order, so the listing stays in order. */
+	if (r == 0 && arbiter->n_tenants < TENANTS_MAX)
+		arbiter->tenants[arbiter->n_tenants++] = reply.tenant[0];
+	return r;
+}
+
+static int remove_tenant(struct arbiter *arbiter, uint32_t index)
+{
+	struct compute_request request;
+	struct compute_reply reply;
+
+	compute_control_make_request(COMPUTE_REMOVE, 0, &request);
+	request.tenant = index;
+	return call(arbiter, &request, &reply);
+}
+
+static int set_tenant(struct arbiter *arbiter, enum compute_verb verb, uint32_t index,
+		      uint64_t value)
+{
+	struct compute_request request;
+	struct compute_reply reply;
+
+	compute_control_make_request(verb, 0, &request);
+	request.tenant = index;
+	if (verb == COMPUTE_SET_CAP)
+		request.cap_pct = (uint32_t)value;
+	else
+		request.memory_max_bytes = value;
+	return call(arbiter, &request, &reply);
+}
+
+static int request_discipline(struct arbiter *arbiter)
+{
+	struct compute_request request;
+	struct compute_reply reply;
+
+	compute_control_make_request(COMPUTE_SET_DISCIPLINE, 0, &request);
+	strcpy(request.id, arbiter->discipline);
+	return call(arbiter, &request, &reply);
+}
+
+/* Tenants are in order of their indices. */
+static const struct compute_tenant *find_index(const struct arbiter *arbiter, uint32_t index)
+{
+	unsigned int low = 0, high = arbiter->n_tenants;
+
+	while (low < high) {
+		unsigned int middle = low + (high - low) / 2;
+
+		if (arbiter->tenants[middle].index == index)
+			return &arbiter->tenants[middle];
+		if (arbiter->tenants[middle].index < index)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+static const struct compute_tenant *find_tenant(const struct arbiter *arbiter, const char *id,
+						uint32_t index)
+{
+	const struct compute_tenant *tenant = find_index(arbiter, index);
+
+	/* Another arbiter may have given this index to another tenant. */
+	if (tenant && strcmp(tenant->id, id) == 0)
+		return tenant;
+	for (unsigned int i = 0; i < arbiter->n_tenants; i++)
+		if (strcmp(arbiter->tenants[i].id, id) == 0)
+			return &arbiter->tenants[i];
+	return NULL;
+}
+
 /* A counter that continues when the counters of the arbiter begin at 0 again. */
 struct counter {
 	uint64_t total;
 	uint64_t last; /* value in the arbiter at the last reading */
-};
-
-struct gpu {
-	struct cgroup_tree tree;
-	struct lib_arbiter arbiter;
-	struct gpu_vgpu *vgpus; /* attached vGPUs */
-	uint64_t listing;	/* last listing that physical() has returned */
-	uint64_t begin_ns;	/* start of the arbiter of @busy */
-	struct counter busy;
 };
 
 struct gpu_vgpu {
@@ -52,6 +376,15 @@ struct gpu_vgpu {
 	struct counter busy, units;
 	double sched_ns;
 	uint64_t at_ns; /* time up to which @sched_ns counts */
+};
+
+struct gpu {
+	struct cgroup_tree tree;
+	struct arbiter arbiter;
+	struct gpu_vgpu *vgpus; /* attached vGPUs */
+	uint64_t listing;	/* last listing that physical() has returned */
+	uint64_t begin_ns;	/* start of the arbiter of @busy */
+	struct counter busy;
 };
 
 static void count(struct counter *counter, uint64_t value, bool same_arbiter)
@@ -78,18 +411,18 @@ static bool exists(const struct gpu_vgpu *vgpu)
 
 static const struct compute_tenant *find(const struct gpu_vgpu *vgpu)
 {
-	return lib_arbiter_find(&vgpu->gpu->arbiter, vgpu->tenant.id, vgpu->tenant.index);
+	return find_tenant(&vgpu->gpu->arbiter, vgpu->tenant.id, vgpu->tenant.index);
 }
 
 /* Lists the tenants, and adds the tenants that the arbiter does not have. */
 static int refresh(struct gpu *gpu, uint64_t now_mono_ns, struct err *reterr)
 {
-	int r = lib_arbiter_list(&gpu->arbiter, now_mono_ns, reterr);
+	int r = list_tenants(&gpu->arbiter, now_mono_ns, reterr);
 
 	for (struct gpu_vgpu *v = gpu->vgpus; r == 0 && v && !gpu->tree.dry_run; v = v->next) {
 		if (find(v) || !exists(v))
 			continue;
-		r = lib_arbiter_add(&gpu->arbiter, &v->tenant);
+		r = add_tenant(&gpu->arbiter, &v->tenant);
 		if (r < 0)
 			r = err_fail(reterr, -r,
 				     "socket %s: tenant %s cannot be added to the arbiter: %s",
@@ -101,7 +434,7 @@ static int refresh(struct gpu *gpu, uint64_t now_mono_ns, struct err *reterr)
 /* Each listing gives one reading, so that the time of readings increases. */
 static bool is_due(const struct gpu *gpu, uint64_t used_listing, uint64_t now_mono_ns)
 {
-	const struct lib_arbiter *arbiter = &gpu->arbiter;
+	const struct arbiter *arbiter = &gpu->arbiter;
 
 	return arbiter->stale || arbiter->listing == used_listing ||
 	       now_mono_ns > arbiter->device.now_ns + LISTING_OLD_NS;
@@ -111,7 +444,7 @@ static bool is_due(const struct gpu *gpu, uint64_t used_listing, uint64_t now_mo
 static void remove_lost_tenants(struct gpu *gpu)
 {
 	char prefix[COMPUTE_ID_MAX], path[PATH_MAX];
-	struct lib_arbiter *arbiter = &gpu->arbiter;
+	struct arbiter *arbiter = &gpu->arbiter;
 	size_t n;
 
 	if (tenant_id(gpu->tree.group, prefix) < 0)
@@ -124,7 +457,7 @@ static void remove_lost_tenants(struct gpu *gpu)
 		    cgroup_path(&gpu->tree.host, 0, gpu->tree.group, id + n + 1, path) < 0)
 			continue;
 		if (access(path, F_OK) < 0 && errno == ENOENT)
-			(void)lib_arbiter_remove(arbiter, arbiter->tenants[i].index);
+			(void)remove_tenant(arbiter, arbiter->tenants[i].index);
 	}
 }
 
@@ -143,7 +476,7 @@ static void lib_close(struct gpu *gpu)
 {
 	if (!gpu)
 		return;
-	lib_arbiter_close(&gpu->arbiter);
+	compute_control_close(&gpu->arbiter.control);
 	cgroup_tree_remove_empty(&gpu->tree);
 	free(gpu);
 }
@@ -155,7 +488,7 @@ static int check_config(const struct gpu_config *config, struct gpu *gpu, struct
 
 	if (r < 0)
 		return r;
-	if (config->socket[0] == '\0' || lib_arbiter_control_path(config->socket, path) < 0)
+	if (config->socket[0] == '\0' || control_path(config->socket, path) < 0)
 		return err_fail(reterr, EINVAL,
 				"GPU %s: socket \"%s\" is not allowed (allowed: a path of at most "
 				"%zu characters)",
@@ -174,7 +507,7 @@ static int open_existing(struct gpu *gpu, struct err *reterr)
 
 	if (cgroup_tree_is_missing(&gpu->tree, reterr))
 		return 1;
-	if (lib_arbiter_list(&gpu->arbiter, 0, &missing) < 0) {
+	if (list_tenants(&gpu->arbiter, 0, &missing) < 0) {
 		(void)err_fail(reterr, ENOENT, "%.500s (a dry run starts no arbiter)", missing.msg);
 		return 1;
 	}
@@ -189,7 +522,7 @@ static int set_discipline(struct gpu *gpu, struct err *reterr)
 
 	if (strcmp(gpu->arbiter.device.discipline, discipline) == 0)
 		return 0;
-	r = lib_arbiter_set_discipline(&gpu->arbiter);
+	r = request_discipline(&gpu->arbiter);
 	return r < 0 ? err_fail(reterr, -r, "socket %s: discipline %s cannot be set: %s",
 				gpu->arbiter.socket, discipline, strerror(-r))
 		     : 0;
@@ -200,7 +533,7 @@ static int establish(struct gpu *gpu, struct err *reterr)
 	int r = make_groups(gpu, reterr);
 
 	if (r == 0)
-		r = lib_arbiter_list(&gpu->arbiter, 0, reterr);
+		r = list_tenants(&gpu->arbiter, 0, reterr);
 	if (r < 0)
 		return r;
 	remove_lost_tenants(gpu);
@@ -276,10 +609,10 @@ static int add_new(struct gpu *gpu, const char *group, int cap_pct, struct err *
 	r = refresh(gpu, gpu->arbiter.now_ns, reterr);
 	if (r < 0)
 		return r;
-	old = lib_arbiter_find(&gpu->arbiter, tenant.id, COMPUTE_TENANT_NONE);
+	old = find_tenant(&gpu->arbiter, tenant.id, COMPUTE_TENANT_NONE);
 	if (old)
-		(void)lib_arbiter_remove(&gpu->arbiter, old->index);
-	r = lib_arbiter_add(&gpu->arbiter, &tenant);
+		(void)remove_tenant(&gpu->arbiter, old->index);
+	r = add_tenant(&gpu->arbiter, &tenant);
 	return r < 0 ? err_fail(reterr, -r, "socket %s: tenant %s cannot be added: %s",
 				gpu->arbiter.socket, tenant.id, strerror(-r))
 		     : 0;
@@ -313,9 +646,9 @@ static int lib_destroy(struct gpu *gpu, const char *id, struct err *reterr)
 	/* If the arbiter cannot be reached, open() or create() removes the tenant later. */
 	if (r == 0 && cgroup_tree_vgpu(&gpu->tree, id, group) == 0 && tenant_id(group, name) == 0 &&
 	    refresh(gpu, gpu->arbiter.now_ns, NULL) == 0) {
-		tenant = lib_arbiter_find(&gpu->arbiter, name, COMPUTE_TENANT_NONE);
+		tenant = find_tenant(&gpu->arbiter, name, COMPUTE_TENANT_NONE);
 		if (tenant)
-			(void)lib_arbiter_remove(&gpu->arbiter, tenant->index);
+			(void)remove_tenant(&gpu->arbiter, tenant->index);
 	}
 	return r;
 }
@@ -346,7 +679,7 @@ static void integrate(struct gpu_vgpu *vgpu, uint64_t now_mono_ns)
 /* Takes over the tenant of the last listing. */
 static void take(struct gpu_vgpu *vgpu, const struct compute_tenant *tenant)
 {
-	const struct lib_arbiter *arbiter = &vgpu->gpu->arbiter;
+	const struct arbiter *arbiter = &vgpu->gpu->arbiter;
 	bool same =
 		vgpu->begin_ns == arbiter->device.begin_ns && vgpu->tenant.index == tenant->index;
 
@@ -471,15 +804,15 @@ static int lib_read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 /* Sends a SET request of the tenant. @now_mono_ns 0: the last known time. */
 static int set(struct gpu_vgpu *vgpu, enum compute_verb verb, uint64_t value, uint64_t now_mono_ns)
 {
-	struct lib_arbiter *arbiter = &vgpu->gpu->arbiter;
+	struct arbiter *arbiter = &vgpu->gpu->arbiter;
 	const struct compute_tenant *tenant;
 	int r = -ENOENT;
 
 	if (!exists(vgpu))
 		return -ENODEV;
 	if (vgpu->begin_ns == arbiter->device.begin_ns)
-		r = lib_arbiter_set(arbiter, verb, vgpu->tenant.index, value);
-	if (!lib_arbiter_lost(arbiter) && r != -ENOENT)
+		r = set_tenant(arbiter, verb, vgpu->tenant.index, value);
+	if (arbiter->control.fd >= 0 && r != -ENOENT)
 		return r;
 	/* The arbiter ended since the last call, or it does not have this tenant. */
 	arbiter->stale = true;
@@ -487,7 +820,7 @@ static int set(struct gpu_vgpu *vgpu, enum compute_verb verb, uint64_t value, ui
 	if (r < 0)
 		return r;
 	take(vgpu, tenant);
-	return lib_arbiter_set(arbiter, verb, vgpu->tenant.index, value);
+	return set_tenant(arbiter, verb, vgpu->tenant.index, value);
 }
 
 static int lib_write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)

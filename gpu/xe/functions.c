@@ -1,15 +1,130 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds enabled functions, and writes the quanta of a plan. */
+/*
+ * Finds enabled functions, writes the quanta of a plan, and keeps the caps and quanta that the
+ * daemon last wrote in a small file of the state directory. A quantum does not show its cap
+ * exactly, and the quantum of the physical function does not show its own part; so a daemon that
+ * starts again reads them there. An entry counts only while the driver has its quantum. The file
+ * needs no fsync: after a reboot the driver has no quanta.
+ */
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/xalloc.h"
 #include "gpu/gpu.h"
 #include "gpu/xe/functions.h"
-#include "gpu/xe/memory.h"
+
+#define FILE_BYTES_MAX 32768
+#define HEADER	       "gover-xe 1 %31s own %" SCNu32 " found %" SCNu32 "%n"
+
+/* What was known of a function before and after the last write. */
+struct remembered {
+	int cap_pct[2];
+	uint32_t quantum_ms[2];
+};
+
+struct memory {
+	bool valid;
+	uint32_t own_ms, found_ms;
+	struct remembered of[XE_VFS_MAX + 1];
+};
+
+static bool parse_header(const char *line, const char *pci, struct memory *memory)
+{
+	char of[XE_PCI_MAX];
+	int length = -1;
+
+	return sscanf(line, HEADER, of, &memory->own_ms, &memory->found_ms, &length) == 3 &&
+	       length >= 0 && line[length] == '\0' && strcmp(of, pci) == 0 && memory->own_ms >= 1 &&
+	       memory->own_ms <= XE_QUANTUM_MAX_MS && memory->found_ms <= XE_QUANTUM_MAX_MS;
+}
+
+static bool parse_function(const char *line, struct memory *memory)
+{
+	struct remembered is;
+	int vf, length = -1;
+
+	if (sscanf(line, "%d cap %d %" SCNu32 " before %d %" SCNu32 "%n", &vf, &is.cap_pct[1],
+		   &is.quantum_ms[1], &is.cap_pct[0], &is.quantum_ms[0], &length) != 5 ||
+	    length < 0 || line[length] != '\0' || vf < 0 || vf > XE_VFS_MAX)
+		return false;
+	for (int i = 0; i < 2; i++)
+		if (is.cap_pct[i] < 0 || is.cap_pct[i] > 100)
+			return false;
+	memory->of[vf] = is;
+	return true;
+}
+
+static void load_memory(const char *path, const char *pci, struct memory *ret_memory)
+{
+	CLEANUP_FREE char *text = NULL;
+	char *rest = NULL, *line;
+
+	*ret_memory = (struct memory){.valid = false};
+	if (path[0] == '\0' || file_read(path, FILE_BYTES_MAX, &text, NULL) < 0)
+		return;
+	line = strtok_r(text, "\n", &rest);
+	ret_memory->valid = line && parse_header(line, pci, ret_memory);
+	while (ret_memory->valid && (line = strtok_r(NULL, "\n", &rest)))
+		ret_memory->valid = parse_function(line, ret_memory);
+}
+
+/* Prints the file into a text of FILE_BYTES_MAX, which is enough for all functions. */
+static size_t print(char *text, const char *pci, const struct memory *memory)
+{
+	int at = snprintf(text, FILE_BYTES_MAX, "gover-xe 1 %s own %" PRIu32 " found %" PRIu32 "\n",
+			  pci, memory->own_ms, memory->found_ms);
+
+	for (int vf = 0; vf <= XE_VFS_MAX; vf++) {
+		const struct remembered *is = &memory->of[vf];
+
+		if (is->quantum_ms[0] || is->quantum_ms[1])
+			at += snprintf(text + at, FILE_BYTES_MAX - (size_t)at,
+				       "%d cap %d %" PRIu32 " before %d %" PRIu32 "\n", vf,
+				       is->cap_pct[1], is->quantum_ms[1], is->cap_pct[0],
+				       is->quantum_ms[0]);
+	}
+	return (size_t)at;
+}
+
+static int write_text(const char *path, const char *text, size_t length)
+{
+	CLEANUP_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = write(fd, text, length);
+	if (n < 0)
+		return -errno;
+	return (size_t)n == length ? 0 : -ENOSPC;
+}
+
+static int save_memory(const char *path, const char *pci, const struct memory *memory)
+{
+	CLEANUP_FREE char *text = NULL;
+	char fresh[PATH_MAX + sizeof(".new")];
+	int r;
+
+	if (path[0] == '\0')
+		return 0;
+	text = xmalloc(FILE_BYTES_MAX);
+	snprintf(fresh, sizeof(fresh), "%s.new", path);
+	r = write_text(fresh, text, print(text, pci, memory));
+	if (r == 0 && rename(fresh, path) < 0)
+		r = -errno;
+	if (r < 0)
+		(void)unlink(fresh);
+	return r;
+}
 
 /* --- which functions are enabled --- */
 
@@ -69,13 +184,13 @@ static void lose_fresh(struct xe_functions *functions, const bool *fresh)
 /* Takes the caps of the functions in @fresh from the memory, or from their parts of the round. */
 static void value_caps(struct xe_functions *functions, const bool *fresh)
 {
-	CLEANUP_FREE struct xe_memory *memory = xcalloc(1, sizeof(*memory));
+	CLEANUP_FREE struct memory *memory = xcalloc(1, sizeof(*memory));
 	uint32_t round_ms = total_ms(functions);
 
-	xe_memory_load(functions->memory, functions->place.pci, memory);
+	load_memory(functions->memory, functions->place.pci, memory);
 	for (int vf = 1; vf <= functions->n; vf++) {
 		struct xe_function *function = &functions->all[vf];
-		const struct xe_remembered *is = &memory->of[vf];
+		const struct remembered *is = &memory->of[vf];
 
 		if (!fresh[vf])
 			continue;
@@ -130,12 +245,12 @@ int xe_functions_index(const struct xe_functions *functions, const char *id)
 
 static void recall_pf(struct xe_functions *functions)
 {
-	CLEANUP_FREE struct xe_memory *memory = xcalloc(1, sizeof(*memory));
+	CLEANUP_FREE struct memory *memory = xcalloc(1, sizeof(*memory));
 	uint32_t is_ms = functions->all[0].quantum_ms;
 
 	functions->found_ms = is_ms;
 	functions->own_ms = is_ms ? is_ms : 1;
-	xe_memory_load(functions->memory, functions->place.pci, memory);
+	load_memory(functions->memory, functions->place.pci, memory);
 	if (!memory->valid || is_ms == 0 ||
 	    (is_ms != memory->of[0].quantum_ms[0] && is_ms != memory->of[0].quantum_ms[1]))
 		return;
@@ -279,19 +394,19 @@ void xe_functions_round(const struct xe_functions *functions, struct xe_round *r
 static int remember(const struct xe_functions *functions, const struct xe_slice *slices,
 		    uint32_t pf_ms)
 {
-	CLEANUP_FREE struct xe_memory *memory = xcalloc(1, sizeof(*memory));
+	CLEANUP_FREE struct memory *memory = xcalloc(1, sizeof(*memory));
 
 	memory->own_ms = functions->own_ms;
 	memory->found_ms = functions->found_ms;
 	for (int vf = 0; vf <= functions->n; vf++) {
 		const struct xe_function *was = &functions->all[vf];
 
-		memory->of[vf] = (struct xe_remembered){
+		memory->of[vf] = (struct remembered){
 			.cap_pct = {was->cap_pct, vf ? slices[vf - 1].cap_pct : 0},
 			.quantum_ms = {was->quantum_ms, vf ? slices[vf - 1].quantum_ms : pf_ms},
 		};
 	}
-	return xe_memory_save(functions->memory, functions->place.pci, memory);
+	return save_memory(functions->memory, functions->place.pci, memory);
 }
 
 /*

@@ -5,6 +5,11 @@
  * (usage.h). Never enables or disables a virtual function: the administrator writes sriov_numvfs.
  *
  * Stopping a GPU leaves quanta and priorities unchanged. docs/sriov.md lists all files.
+ *
+ * What happens with the slice of a function that has no work: with priority normal the function
+ * keeps it, so that caps are limits; with priority low the next function has its turn, so that caps
+ * are guarantees. The driver has one setting for all functions (the physical function alone may
+ * also have priority high). Older drivers have the policy sched_if_idle instead.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,18 +22,117 @@
 #include "gpu/gpu.h"
 #include "gpu/xe/functions.h"
 #include "gpu/xe/pmu.h"
-#include "gpu/xe/sharing.h"
 #include "gpu/xe/xe.h"
 
-struct gpu_vgpu {
-	struct gpu *gpu;
-	int vf;
-	ino_t link;
-	uint64_t taken_ns; /* time of the last reading that was given out */
-};
+#define SHARING_MAX	 16
+#define SHARING_TEXT_MAX 64
 
 /* In a longer time, total ticks must grow. A shorter one may be within a step of the counters. */
 #define STILL_NS 50000000
+
+/* The words of the driver for each sharing. */
+static const struct {
+	const char *sharing;
+	const char *priority; /* sched_priority */
+	const char *if_idle;  /* sched_if_idle */
+} words[] = {
+	{"guarantee", "low", "0"},
+	{"hard", "normal", "1"},
+	{"high", "high", NULL},
+};
+
+/* Cuts the text to the word in brackets: "[low] normal" becomes "low". */
+static int cut_choice(char *text)
+{
+	char *begin = strchr(text, '['), *end = begin ? strchr(begin, ']') : NULL;
+
+	if (!end)
+		return -EINVAL;
+	*end = '\0';
+	memmove(text, begin + 1, strlen(begin + 1) + 1);
+	return 0;
+}
+
+static int name_of(enum xe_sharing_form form, const char *text, const char **ret_name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		const char *word =
+			form == XE_SHARING_PRIORITY ? words[i].priority : words[i].if_idle;
+
+		if (word && strcmp(word, text) == 0) {
+			*ret_name = words[i].sharing;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static int read_priority(const struct xe_place *place, int vf, const char **ret_name)
+{
+	struct xe_files files = {.n = 0};
+	char text[SHARING_TEXT_MAX];
+	int r = xe_files_open(place, vf, "sched_priority", &files);
+
+	if (r == 0)
+		r = xe_files_read_text(&files, text, sizeof(text));
+	xe_files_close(&files);
+	if (r == 0)
+		r = cut_choice(text);
+	return r < 0 ? r : name_of(XE_SHARING_PRIORITY, text, ret_name);
+}
+
+static int read_if_idle(const struct xe_place *place, const char **ret_name)
+{
+	struct xe_files files = {.n = 0};
+	char text[SHARING_TEXT_MAX];
+	int r = xe_files_open_sharing(place, &files);
+
+	if (r == 0)
+		r = xe_files_read_text(&files, text, sizeof(text));
+	xe_files_close(&files);
+	return r < 0 ? r : name_of(XE_SHARING_IF_IDLE, text, ret_name);
+}
+
+/*
+ * Reads the setting of functions 0 to @n_vfs as "hard", "guarantee", "high" (the physical function
+ * has priority over all others) or "mixed". Returns a negative errno; -EOPNOTSUPP: the driver has
+ * no such setting.
+ */
+static int read_sharing(const struct xe_place *place, int n_vfs, char ret_word[SHARING_MAX])
+{
+	const char *name = "", *other;
+	bool if_idle = place->layout->form == XE_SHARING_IF_IDLE;
+	int r = if_idle ? read_if_idle(place, &name) : read_priority(place, 0, &name);
+
+	for (int vf = 1; vf <= n_vfs && r == 0 && !if_idle; vf++) {
+		r = read_priority(place, vf, &other);
+		if (r == 0 && strcmp(name, other) != 0 && strcmp(name, "high") != 0)
+			name = "mixed";
+	}
+	if (r == -ENOENT)
+		return -EOPNOTSUPP;
+	if (r == -EUCLEAN) {
+		name = "mixed"; /* a write repairs it */
+		r = 0;
+	}
+	if (r == 0)
+		snprintf(ret_word, SHARING_MAX, "%s", name);
+	return r;
+}
+
+static int write_sharing(const struct xe_place *place, bool guarantee)
+{
+	size_t row = guarantee ? 0 : 1;
+	struct xe_files files = {.n = 0};
+	int r = xe_files_open_sharing(place, &files);
+
+	if (r == 0)
+		r = xe_files_write_text(&files, place->layout->form == XE_SHARING_PRIORITY
+							? words[row].priority
+							: words[row].if_idle);
+	xe_files_close(&files);
+	return r == -ENOENT ? -EOPNOTSUPP : r;
+}
 
 struct gpu {
 	struct xe_functions functions;
@@ -50,6 +154,13 @@ struct gpu {
 	uint64_t read_ns;			 /* time of the last reading; 0: none */
 	bool counting;
 	struct xe_rate rate;
+};
+
+struct gpu_vgpu {
+	struct gpu *gpu;
+	int vf;
+	ino_t link;
+	uint64_t taken_ns; /* time of the last reading that was given out */
 };
 
 /* --- counters --- */
@@ -307,15 +418,15 @@ static int set_sharing(struct gpu *gpu, bool guarantee, bool by_default, struct 
 {
 	const char *word = gpu_sharing_name(guarantee);
 	const struct xe_place *place = &gpu->functions.place;
-	char is[XE_SHARING_MAX];
-	int r = xe_sharing_read(place, gpu->functions.n, is);
+	char is[SHARING_MAX];
+	int r = read_sharing(place, gpu->functions.n, is);
 
 	gpu->word = NULL;
 	if (r == 0 && strcmp(is, word) != 0 && (by_default || gpu->dry_run) &&
 	    keep_sharing(gpu, is, reterr) > 0)
 		return 1;
 	if (r == 0 && strcmp(is, word) != 0)
-		r = xe_sharing_write(place, guarantee);
+		r = write_sharing(place, guarantee);
 	if (r < 0)
 		return err_fail(reterr, -r, "sharing = %s: %s of GPU %s cannot be set: %s", word,
 				place->layout->sharing, place->pci,
@@ -328,16 +439,16 @@ static int set_sharing(struct gpu *gpu, bool guarantee, bool by_default, struct 
 
 static int renew_sharing(struct gpu *gpu, char ret_was[GPU_SHARING_MAX])
 {
-	char is[XE_SHARING_MAX];
+	char is[SHARING_MAX];
 	int r;
 
 	if (!gpu->word)
 		return 0;
-	r = xe_sharing_read(&gpu->functions.place, gpu->functions.n, is);
+	r = read_sharing(&gpu->functions.place, gpu->functions.n, is);
 	if (r < 0 || strcmp(is, gpu->word) == 0)
 		return r;
 	snprintf(ret_was, GPU_SHARING_MAX, "%s", is);
-	r = xe_sharing_write(&gpu->functions.place, gpu->guarantees);
+	r = write_sharing(&gpu->functions.place, gpu->guarantees);
 	return r < 0 ? r : 1;
 }
 
