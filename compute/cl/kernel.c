@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Launches of kernels: the work units of the application. */
+/*
+ * Launches of kernels: the work units of the application. cl_khr_command_buffer, which the loader's
+ * table does not contain, submits work too, and a command buffer counts as one work unit.
+ * gover-slice.h is our own extension.
+ */
 #include <stddef.h>
+#include <string.h>
 
-#include "compute/cl/slice-kind.h"
 #include "compute/cl/slice.h"
 #include "compute/cl/submit.h"
 #include "compute/cl/target.h"
+
+#include "compute/cl/gover-slice.h" /* after target.h, which selects the version */
 
 static uint64_t work_items(cl_uint dimensions, const size_t *global)
 {
@@ -26,7 +32,7 @@ static __attribute__((noinline)) cl_int launch_in_turn(cl_command_queue queue, c
 						       cl_event *event)
 {
 	const struct slice_call call = {queue, kernel, dimensions, offset, global,
-					local, n,      list,	   event,  slice_kind_id(kernel)};
+					local, n,      list,	   event,  slice_id(kernel)};
 	uint64_t items = work_items(dimensions, global);
 	cl_int result;
 
@@ -50,7 +56,7 @@ static cl_int CL_API_CALL launch(cl_command_queue queue, cl_kernel kernel, cl_ui
 static cl_int CL_API_CALL launch_task(cl_command_queue queue, cl_kernel kernel, cl_uint n,
 				      const cl_event *list, cl_event *event)
 {
-	SUBMIT(queue, slice_kind_id(kernel), 1, true, n, list, event,
+	SUBMIT(queue, slice_id(kernel), 1, true, n, list, event,
 	       target.clEnqueueTask(queue, kernel, n, list, event));
 }
 
@@ -65,9 +71,52 @@ static cl_int CL_API_CALL launch_native(cl_command_queue queue, void(CL_CALLBACK
 						     memory, locations, n, list, event));
 }
 
+typedef cl_int(CL_API_CALL *enqueue_fn)(cl_uint n_queues, cl_command_queue *queues, void *commands,
+					cl_uint n, const cl_event *list, cl_event *event);
+
+/* The function of the last query. A function of the loader works for all platforms. */
+static enqueue_fn enqueue_commands;
+
+/* Counts on the first queue only: a command buffer of PoCL or NVIDIA has one queue. */
+static cl_int CL_API_CALL launch_commands(cl_uint n_queues, cl_command_queue *queues,
+					  void *commands, cl_uint n, const cl_event *list,
+					  cl_event *event)
+{
+	enqueue_fn enqueue = __atomic_load_n(&enqueue_commands, __ATOMIC_ACQUIRE);
+	struct submission s;
+
+	/* Without queues, the command buffer uses those of its creation, which are not recorded. */
+	if (n_queues == 0 || !queues ||
+	    !submit_begin(&s, queues[0], commands, 0, true, n, list, event))
+		return enqueue(n_queues, queues, commands, n, list, event);
+	return submit_end(&s, enqueue(n_queues, queues, commands, n, list, s.event));
+}
+
+static void *replace(const char *name, void *found)
+{
+	if (!found && name && slice_is_on() && strcmp(name, GOVER_SLICE_FUNCTION) == 0)
+		return (void *)slice_declare;
+	if (!found || !name || strcmp(name, "clEnqueueCommandBufferKHR") != 0)
+		return found;
+	__atomic_store_n(&enqueue_commands, (enqueue_fn)found, __ATOMIC_RELEASE);
+	return (void *)launch_commands;
+}
+
+static void *CL_API_CALL get_address(const char *name)
+{
+	return replace(name, target.clGetExtensionFunctionAddress(name));
+}
+
+static void *CL_API_CALL get_address_for(cl_platform_id platform, const char *name)
+{
+	return replace(name, target.clGetExtensionFunctionAddressForPlatform(platform, name));
+}
+
 void kernel_install(cl_icd_dispatch *table)
 {
 	INSTALL(table, clEnqueueNDRangeKernel, launch);
 	INSTALL(table, clEnqueueTask, launch_task);
 	INSTALL(table, clEnqueueNativeKernel, launch_native);
+	INSTALL(table, clGetExtensionFunctionAddress, get_address);
+	INSTALL(table, clGetExtensionFunctionAddressForPlatform, get_address_for);
 }

@@ -37,13 +37,10 @@ static void install(const struct tenant_setup *setup)
 	submit_install(&layer);
 	kernel_install(&layer);
 	transfer_install(&layer);
-	image_install(&layer);
-	svm_install(&layer);
-	order_install(&layer);
+	roots_install(&layer);
 	queue_install(&layer);
 	memory_install(&layer);
 	program_install(&layer);
-	extension_install(&layer);
 	if (setup->slice)
 		slice_install(&layer);
 }

@@ -4,12 +4,16 @@
  * target destroys it, which may be long after the program has released it. Sub-buffers, and images
  * of buffers, use the memory of other objects and do not count.
  */
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "compute/cl/target.h"
 #include "compute/tenant/gate.h"
 #include "fps-preload/debug.h"
+
+#define BUCKETS 256
 
 static cl_mem refuse(cl_int *ret_err, uint64_t bytes)
 {
@@ -120,6 +124,96 @@ static cl_mem CL_API_CALL create_pipe(cl_context context, cl_mem_flags flags, cl
 		target.clCreatePipe(context, flags, packet_size, packets, list, ret_err), ret_err);
 }
 
+/* Sizes of shared virtual memory, because clSVMFree() gets only a pointer. */
+struct allocation {
+	struct allocation *next;
+	const void *memory;
+	size_t size;
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct allocation *buckets[BUCKETS];
+
+static struct allocation **bucket_of(const void *memory)
+{
+	return &buckets[((uintptr_t)memory >> 8) % BUCKETS];
+}
+
+static void add_allocation(const void *memory, size_t size)
+{
+	struct allocation *a = malloc(sizeof(*a)), **bucket = bucket_of(memory);
+
+	if (!a) {
+		gate_free_memory(size); /* not counted, rather than never given back */
+		return;
+	}
+	a->memory = memory;
+	a->size = size;
+	(void)pthread_mutex_lock(&mutex);
+	a->next = *bucket;
+	*bucket = a;
+	(void)pthread_mutex_unlock(&mutex);
+}
+
+static void remove_allocation(const void *memory)
+{
+	struct allocation **at = bucket_of(memory), *a;
+
+	(void)pthread_mutex_lock(&mutex);
+	while (*at && (*at)->memory != memory)
+		at = &(*at)->next;
+	a = *at;
+	if (a)
+		*at = a->next;
+	(void)pthread_mutex_unlock(&mutex);
+	if (!a)
+		return;
+	gate_free_memory(a->size);
+	free(a);
+}
+
+/* clSVMAlloc() has no error codes: it returns NULL if the memory cannot be allocated. */
+static void *CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, size_t size,
+				   cl_uint alignment)
+{
+	void *memory;
+
+	if (!gate_take_memory(size))
+		return NULL;
+	memory = target.clSVMAlloc(context, flags, size, alignment);
+	if (memory)
+		add_allocation(memory, size);
+	else
+		gate_free_memory(size);
+	return memory;
+}
+
+static void CL_API_CALL svm_free(cl_context context, void *memory)
+{
+	/* Before the release: afterwards another allocation may have the same address. */
+	if (memory)
+		remove_allocation(memory);
+	target.clSVMFree(context, memory);
+}
+
+/*
+ * The memory counts as free when the command is enqueued, if the target frees it. If the program
+ * frees it in a callback, it calls clSVMFree().
+ */
+static cl_int CL_API_CALL enqueue_free(cl_command_queue queue, cl_uint n_memory, void **memory,
+				       void(CL_CALLBACK *function)(cl_command_queue, cl_uint,
+								   void **, void *),
+				       void *userdata, cl_uint n, const cl_event *list,
+				       cl_event *event)
+{
+	cl_int result = target.clEnqueueSVMFree(queue, n_memory, memory, function, userdata, n,
+						list, event);
+
+	for (cl_uint i = 0; result == CL_SUCCESS && !function && i < n_memory; i++)
+		remove_allocation(memory[i]);
+	return result;
+}
+
 void memory_install(cl_icd_dispatch *table)
 {
 	INSTALL(table, clCreateBuffer, create_buffer);
@@ -129,4 +223,7 @@ void memory_install(cl_icd_dispatch *table)
 	INSTALL(table, clCreateImage2D, create_image_2d);
 	INSTALL(table, clCreateImage3D, create_image_3d);
 	INSTALL(table, clCreatePipe, create_pipe);
+	INSTALL(table, clSVMAlloc, svm_alloc);
+	INSTALL(table, clSVMFree, svm_free);
+	INSTALL(table, clEnqueueSVMFree, enqueue_free);
 }

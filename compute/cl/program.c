@@ -2,7 +2,7 @@
 /* Contexts and program builds. The time of builds is counted separately from device time. */
 #include <stddef.h>
 
-#include "compute/cl/slice-program.h"
+#include "compute/cl/slice.h"
 #include "compute/cl/target.h"
 #include "compute/tenant/clock.h"
 #include "compute/tenant/gate.h"
@@ -44,7 +44,7 @@ static cl_int CL_API_CALL build(cl_program program, cl_uint n, const cl_device_i
 	cl_int result = target.clBuildProgram(program, n, devices, options, notify, userdata);
 
 	count_build(begin_ns);
-	slice_program_note_build(program, n, devices, options);
+	slice_note_build(program, n, devices, options);
 	return result;
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "compute/cl/queue.h"
-#include "compute/cl/slice-event.h"
+#include "compute/cl/slice.h"
 #include "compute/tenant/gate.h"
 #include "compute/tenant/lock.h"
 #include "fps-preload/debug.h"
@@ -287,7 +287,7 @@ static cl_int CL_API_CALL get_profiling_info(cl_event event, cl_profiling_info n
 		if (queue && !queue->profiled)
 			return CL_PROFILING_INFO_NOT_AVAILABLE;
 	}
-	return target.clGetEventProfilingInfo(slice_event_timed(event, name), name, size, value,
+	return target.clGetEventProfilingInfo(slice_timed_event(event, name), name, size, value,
 					      ret_size);
 }
 

@@ -8,6 +8,7 @@
 
 #include "compute/cl/queue.h"
 #include "compute/cl/roots.h"
+#include "compute/cl/target.h"
 #include "compute/tenant/lock.h"
 
 #define DERIVED_MAX 1024
@@ -27,7 +28,7 @@ static bool is_any_living(void)
 	return __atomic_load_n(&living, __ATOMIC_ACQUIRE) != 0;
 }
 
-void roots_add(cl_event event)
+static void add_root(cl_event event)
 {
 	unsigned int bit = 0;
 
@@ -141,4 +142,82 @@ unsigned int roots_references_to(cl_event event)
 		n += derived[i].event == event;
 	tenant_unlock(&locked);
 	return n;
+}
+
+static cl_event CL_API_CALL create_user_event(cl_context context, cl_int *ret_err)
+{
+	cl_event event = target.clCreateUserEvent(context, ret_err);
+
+	if (event)
+		add_root(event);
+	return event;
+}
+
+/*
+ * Records the roots of a command without device time for its queue and its event. @barrier: later
+ * submissions depend on the command even if the queue executes out of order.
+ */
+static void follow(cl_command_queue handle, uint64_t of, bool barrier, const cl_event *event)
+{
+	struct queue *queue = queue_find(handle);
+
+	if (!queue)
+		return;
+	of |= roots_living(__atomic_load_n(&queue->roots, __ATOMIC_RELAXED));
+	if (of == 0)
+		return;
+	if (barrier || !queue->out_of_order)
+		(void)__atomic_fetch_or(&queue->roots, of, __ATOMIC_RELAXED);
+	if (event)
+		roots_derive(*event, of);
+}
+
+static cl_int CL_API_CALL marker_with(cl_command_queue queue, cl_uint n, const cl_event *list,
+				      cl_event *event)
+{
+	uint64_t of = roots_of(n, list);
+	cl_int result = target.clEnqueueMarkerWithWaitList(queue, n, list, event);
+
+	if (result == CL_SUCCESS)
+		follow(queue, of, false, event);
+	return result;
+}
+
+static cl_int CL_API_CALL barrier_with(cl_command_queue queue, cl_uint n, const cl_event *list,
+				       cl_event *event)
+{
+	uint64_t of = roots_of(n, list);
+	cl_int result = target.clEnqueueBarrierWithWaitList(queue, n, list, event);
+
+	if (result == CL_SUCCESS)
+		follow(queue, of, true, event);
+	return result;
+}
+
+static cl_int CL_API_CALL marker(cl_command_queue queue, cl_event *event)
+{
+	cl_int result = target.clEnqueueMarker(queue, event);
+
+	if (result == CL_SUCCESS)
+		follow(queue, 0, false, event);
+	return result;
+}
+
+static cl_int CL_API_CALL enqueue_wait(cl_command_queue queue, cl_uint n, const cl_event *list)
+{
+	uint64_t of = roots_of(n, list);
+	cl_int result = target.clEnqueueWaitForEvents(queue, n, list);
+
+	if (result == CL_SUCCESS)
+		follow(queue, of, true, NULL);
+	return result;
+}
+
+void roots_install(cl_icd_dispatch *table)
+{
+	INSTALL(table, clCreateUserEvent, create_user_event);
+	INSTALL(table, clEnqueueMarkerWithWaitList, marker_with);
+	INSTALL(table, clEnqueueBarrierWithWaitList, barrier_with);
+	INSTALL(table, clEnqueueMarker, marker);
+	INSTALL(table, clEnqueueWaitForEvents, enqueue_wait);
 }

@@ -5,6 +5,9 @@
  * Such a command must not wait in the gate, because the waiting thread may be the one that sets the
  * event.
  *
+ * User events, markers and barriers need no device time and never wait in the gate, but they decide
+ * which later submissions depend on the program.
+ *
  * A set of roots is a bit mask. All user events beyond ROOTS_MAX - 1 share the last bit.
  */
 #ifndef COMPUTE_CL_ROOTS_H
@@ -15,9 +18,6 @@
 #include "compute/cl/target.h"
 
 #define ROOTS_MAX 64
-
-/* Adds a user event that the program has created. */
-void roots_add(cl_event event);
 
 /* The program has set a user event. Commands that waited only for it no longer have a root. */
 void roots_remove(cl_event event);

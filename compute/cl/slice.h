@@ -36,10 +36,26 @@ struct slice_call {
 	cl_uint n;
 	const cl_event *list;
 	cl_event *event;
-	const void *id; /* see slice_kind_id() */
+	const void *id; /* see slice_id() */
 };
 
-/* Called once, before all others. */
+/* Returns the object of estimate_find() for launches of a kernel. Takes no lock. */
+const void *slice_id(cl_kernel handle);
+
+/*
+ * Returns the event that has the time @name of the launch of @event: @event itself, or that of its
+ * first part. The program may use @event, so both exist.
+ */
+cl_event slice_timed_event(cl_event event, cl_profiling_info name);
+
+/* The application builds a program: the rectified program of an earlier build is released. */
+void slice_note_build(cl_program handle, cl_uint n, const cl_device_id *devices,
+		      const char *options);
+
+/* Declares an argument: see gover-slice.h. */
+cl_int CL_API_CALL slice_declare(cl_kernel handle, cl_uint index);
+
+/* Called once, before the following functions. */
 void slice_setup(const struct tenant_setup *setup);
 
 /* Returns true if launches are sliced at all. */

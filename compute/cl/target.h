@@ -40,14 +40,11 @@ static inline cl_int target_answer(const void *from, size_t n, size_t size, void
 
 /* Each file of hooks replaces its functions in @table, which is a copy of the target's. */
 void submit_install(cl_icd_dispatch *table);
+void roots_install(cl_icd_dispatch *table);
 void kernel_install(cl_icd_dispatch *table);
 void transfer_install(cl_icd_dispatch *table);
-void image_install(cl_icd_dispatch *table);
-void svm_install(cl_icd_dispatch *table);
-void order_install(cl_icd_dispatch *table);
 void queue_install(cl_icd_dispatch *table);
 void memory_install(cl_icd_dispatch *table);
 void program_install(cl_icd_dispatch *table);
-void extension_install(cl_icd_dispatch *table);
 
 #endif
