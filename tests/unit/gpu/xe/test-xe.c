@@ -1,6 +1,88 @@
 /* SPDX-License-Identifier: MIT */
-/* The backend xe on plain files: which functions are vGPUs, caps, restarts, external changes. */
-#include "tests/unit/gpu/xe/test-xe.h"
+/*
+ * The backend xe on plain files in a temporary folder: which functions are vGPUs, caps, restarts,
+ * external changes, the older layouts of the settings, and the PMU with a kernel that is a table of
+ * events. pwrite() replaces the whole content of a file, as a kernel attribute does.
+ */
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "gpu/xe/layout.h"
+#include "gpu/xe/pmu.h"
+#include "gpu/xe/quanta.h"
+#include "tests/unit/gpu/test-gvt.h"
+#include "tests/unit/unit.h"
+
+#define PF  "0000:03:00.0"
+#define DEV "bus/pci/drivers/xe/" PF
+#define ADM DEV "/sriov_admin"
+#define VF1 "0000_03_00.1"
+#define VF2 "0000_03_00.2"
+#define VF3 "0000_03_00.3"
+
+ssize_t pwrite(int fd, const void *buffer, size_t size, off_t offset)
+{
+	if (offset == 0 && ftruncate(fd, 0) < 0)
+		return -1;
+	return syscall(SYS_pwrite64, fd, buffer, size, offset);
+}
+
+static void make_profile(const char *function, const char *priorities)
+{
+	make_dir(ADM "/%s/profile", function);
+	write_file("0\n", ADM "/%s/profile/exec_quantum_ms", function);
+	write_file("0\n", ADM "/%s/profile/preempt_timeout_us", function);
+	write_file(priorities, ADM "/%s/profile/sched_priority", function);
+}
+
+/* Links the virtual function to its PCI device, which the driver does when it is enabled. */
+static void enable(int vf)
+{
+	char to[128], from[128];
+
+	snprintf(to, sizeof(to), "../../../0000:03:00.%d", vf);
+	snprintf(from, sizeof(from), "%s/" ADM "/vf%d/device", root, vf);
+	assert_int_equal(symlink(to, from), 0);
+}
+
+static void disable(int vf)
+{
+	remove_file(ADM "/vf%d/device", vf);
+}
+
+/* Creates a physical function with @totalvfs virtual functions, of which @numvfs are enabled. */
+static void make_device(int totalvfs, int numvfs)
+{
+	char name[16];
+
+	make_dir(ADM "/.bulk_profile");
+	write_file("", ADM "/.bulk_profile/sched_priority");
+	make_profile("pf", "[low] normal high\n");
+	for (int vf = 1; vf <= totalvfs; vf++) {
+		snprintf(name, sizeof(name), "vf%d", vf);
+		make_profile(name, "[low] normal\n");
+		if (vf <= numvfs)
+			enable(vf);
+	}
+}
+
+static void expect_quanta(const char *pf, const char *vf1, const char *vf2, const char *vf3)
+{
+	expect_file(pf, ADM "/pf/profile/exec_quantum_ms");
+	expect_file(vf1, ADM "/vf1/profile/exec_quantum_ms");
+	expect_file(vf2, ADM "/vf2/profile/exec_quantum_ms");
+	expect_file(vf3, ADM "/vf3/profile/exec_quantum_ms");
+}
+
+static struct gpu_vgpu *attach_one(const struct gpu_ops *ops, const char *id)
+{
+	struct gpu_vgpu *vgpu;
+
+	if (ops->attach(gpu, id, 0, &vgpu, &err) < 0)
+		fail_msg("%s", err.msg);
+	return vgpu;
+}
 
 static const struct gpu_ops *const ops = &gpu_xe_ops;
 static struct gpu_vgpu *a, *b, *c;
@@ -416,4 +498,359 @@ TEST(missing_counters_are_opened_later_with_growing_delays)
 	assert_true(read_at_ms(114200).busy_valid);
 	expect_problem("");
 	ops->detach(a);
+}
+
+/* Folders of a device with two GTs in each layout. The names of PF and VF are filled in. */
+static const struct layout {
+	const char *layout, *driver;
+	const char *functions[2]; /* folders with the settings of a function */
+	const char *if_idle[2];
+} layouts[] = {
+	{"debugfs", "xe",
+	 .functions = {"kernel/debug/dri/" PF "/sriov/%s/tile0/gt0",
+		       "kernel/debug/dri/" PF "/sriov/%s/tile0/gt1"},
+	 .if_idle = {"kernel/debug/dri/" PF "/sriov/pf/tile0/gt0",
+		     "kernel/debug/dri/" PF "/sriov/pf/tile0/gt1"}},
+	{"debugfs-gt", "xe",
+	 .functions = {"kernel/debug/dri/" PF "/gt0/%s", "kernel/debug/dri/" PF "/gt1/%s"},
+	 .if_idle = {"kernel/debug/dri/" PF "/gt0/pf", "kernel/debug/dri/" PF "/gt1/pf"}},
+	{"prelim_iov", "i915",
+	 .functions = {"bus/pci/drivers/i915/" PF "/drm/card0/prelim_iov/%s/gt0",
+		       "bus/pci/drivers/i915/" PF "/drm/card0/prelim_iov/%s/gt1"},
+	 .if_idle = {"bus/pci/drivers/i915/" PF "/drm/card0/prelim_iov/pf/gt0/policies",
+		     "bus/pci/drivers/i915/" PF "/drm/card0/prelim_iov/pf/gt1/policies"}},
+	{"iov", "i915",
+	 .functions = {"bus/pci/drivers/i915/" PF "/drm/card1/iov/%s/gt0",
+		       "bus/pci/drivers/i915/" PF "/drm/card1/iov/%s/gt1"},
+	 .if_idle = {"bus/pci/drivers/i915/" PF "/drm/card1/iov/pf/gt0/policies",
+		     "bus/pci/drivers/i915/" PF "/drm/card1/iov/pf/gt1/policies"}},
+};
+
+/* Fills in the name of the function; the formats are those of the table. */
+static void folder(const char *format, const char *function, char path[256])
+{
+	const char *at = strstr(format, "%s");
+
+	snprintf(path, 256, "%.*s%s%s", (int)(at - format), format, function, at + 2);
+}
+
+static void make_function(const struct layout *row, const char *function)
+{
+	char path[256];
+
+	for (int gt = 0; gt < 2; gt++) {
+		folder(row->functions[gt], function, path);
+		make_dir("%s", path);
+		write_file("0\n", "%s/exec_quantum_ms", path);
+		write_file("0\n", "%s/preempt_timeout_us", path);
+	}
+}
+
+static void make_layout(const struct layout *row)
+{
+	char to[64], from[192];
+
+	make_dir("bus/pci/drivers/%s/" PF, row->driver);
+	make_function(row, "pf");
+	make_function(row, "vf1");
+	make_function(row, "vf2");
+	for (int gt = 0; gt < 2; gt++) {
+		make_dir("%s", row->if_idle[gt]);
+		write_file("0\n", "%s/sched_if_idle", row->if_idle[gt]);
+	}
+	for (int vf = 1; vf <= 2; vf++) {
+		snprintf(to, sizeof(to), "../../../../devices/0000:03:00.%d", vf);
+		snprintf(from, sizeof(from), "%s/bus/pci/drivers/%s/" PF "/virtfn%d", root,
+			 row->driver, vf - 1);
+		assert_true(symlink(to, from) == 0 || errno == EEXIST);
+	}
+}
+
+static void expect_setting(const struct layout *row, const char *function, const char *value)
+{
+	char path[256];
+
+	for (int gt = 0; gt < 2; gt++) {
+		folder(row->functions[gt], function, path);
+		expect_file(value, "%s/exec_quantum_ms", path);
+	}
+}
+
+static void check_layout(const struct layout *row)
+{
+	char path[256], was[GPU_SHARING_MAX];
+	int cap_pct;
+
+	make_layout(row);
+	open_gpu(ops);
+	list_all(ops);
+	assert_string_equal(listed, VF1 "=0 " VF2 "=0 ");
+	assert_int_equal(ops->set_sharing(gpu, false, false, &err), 0);
+	expect_file("1", "%s/sched_if_idle", row->if_idle[0]);
+	expect_file("1", "%s/sched_if_idle", row->if_idle[1]);
+	write_file("0\n", "%s/sched_if_idle", row->if_idle[1]);
+	assert_int_equal(ops->renew_sharing(gpu, was), 1);
+	assert_string_equal(was, "mixed");
+	a = attach_one(ops, VF1);
+	b = attach_one(ops, VF2);
+	assert_int_equal(ops->write_cap(a, 0, 30), 0);
+	assert_int_equal(ops->write_cap(b, 0, 40), 0);
+	expect_setting(row, "pf", "3");
+	expect_setting(row, "vf1", "3");
+	expect_setting(row, "vf2", "4");
+	folder(row->functions[1], "vf1", path);
+	write_file("9\n", "%s/exec_quantum_ms", path);
+	assert_int_equal(ops->read_cap(a, &cap_pct), -EUCLEAN);
+	assert_int_equal(ops->write_cap(b, 0, 41), 0); /* it does not stop the others */
+	assert_int_equal(ops->write_cap(a, 0, 30), 0);
+	expect_setting(row, "vf1", "3");
+	assert_int_equal(ops->read_cap(a, &cap_pct), 0);
+	assert_int_equal(cap_pct, 30);
+	ops->detach(a);
+	ops->detach(b);
+	ops->close(gpu);
+	gpu = NULL;
+	remove_tree(root);
+	make_dir("again");
+}
+
+TEST(caps_and_sharing_work_on_each_layout)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++)
+		check_layout(&layouts[i]);
+}
+
+TEST(the_newest_layout_is_used)
+{
+	struct xe_place *places = calloc(4, sizeof(*places));
+
+	assert_non_null(places);
+	make_device(2, 2);
+	make_layout(&layouts[0]);
+	make_layout(&layouts[1]);
+	assert_int_equal(xe_place_all(root, places, 4), 1);
+	assert_string_equal(places[0].layout->name, "sriov_admin");
+	free(places);
+}
+
+TEST(with_several_gpus_each_needs_its_address)
+{
+	make_device(1, 1);
+	make_dir("bus/pci/drivers/xe/0000:04:00.0/sriov_admin/pf/profile");
+	write_file("0\n", "bus/pci/drivers/xe/0000:04:00.0/sriov_admin/pf/profile/exec_quantum_ms");
+	assert_int_equal(ops->open(&config, &gpu, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "this host has 2 GPUs with SR-IOV"));
+	strcpy(config.parent, PF);
+	open_gpu(ops);
+	list_all(ops);
+	assert_string_equal(listed, VF1 "=0 ");
+}
+
+TEST(a_host_without_settings_has_no_gpu)
+{
+	assert_false(ops->present(&config));
+	make_dir("bus/pci/drivers/xe/" PF); /* a driver without SR-IOV */
+	assert_false(ops->present(&config));
+	assert_int_equal(ops->open(&config, &gpu, &err), -EOPNOTSUPP);
+	assert_non_null(strstr(err.msg, "no GPU of the drivers xe and i915"));
+	strcpy(config.parent, "../..");
+	assert_int_equal(ops->open(&config, &gpu, &err), -EOPNOTSUPP);
+}
+
+/* Appends a cell with the path of the table, where @word replaces %s. */
+static void add_cell(char row[512], const char *path, const char *word)
+{
+	const char *at = strstr(path, "%s");
+	size_t used = strlen(row);
+	int before = at ? (int)(at - path) : (int)strlen(path);
+
+	snprintf(row + used, 512 - used, " `%.*s%s%s` |", before, path, at ? word : "",
+		 at ? at + 2 : "");
+}
+
+TEST(the_guide_lists_each_layout)
+{
+	CLEANUP_FREE char *text = NULL;
+	const struct xe_layout *layout;
+	const char *at;
+
+	assert_int_equal(file_read("docs/sriov.md", 1 << 20, &text, NULL), 0);
+	at = text;
+	for (int i = 0; (layout = xe_layout_at(i)); i++) {
+		char row[512] = "\n|";
+
+		add_cell(row, layout->name, "");
+		add_cell(row, layout->base, "PF");
+		add_cell(row, layout->function, "FUNCTION");
+		add_cell(row, layout->sharing, "");
+		snprintf(row + strlen(row), sizeof(row) - strlen(row), " %s |\n",
+			 layout->has_busy ? "yes" : "no");
+		at = strstr(at, row); /* in the order of the search */
+		if (!at)
+			fail_msg("docs/sriov.md needs the row%s", row);
+	}
+}
+
+#define PMU	   "bus/event_source/devices/xe_0000_03_00.0"
+#define EVENTS_MAX 256
+
+/* An event of the fake kernel: its number, and its group. */
+static struct {
+	bool open;
+	uint64_t config;
+	int group_fd;
+} events[EVENTS_MAX];
+static int n_events, refuse, cpu_is;
+static uint32_t type_is;
+
+/* The engines of the fake device: render 0 and copy 0 of GT 0, video 1 of GT 1. */
+static bool has_engine(uint64_t of)
+{
+	uint64_t gt = of >> 60, class = of >> 20 & 0xff, instance = of >> 12 & 0xff;
+
+	return (gt == 0 && class < 2 && instance == 0) || (gt == 1 && class == 2 && instance == 1);
+}
+
+static int fake_open(const struct perf_event_attr *attr, int cpu, int group_fd, uint64_t *ret_id)
+{
+	type_is = attr->type;
+	cpu_is = cpu;
+	if (refuse)
+		return -refuse;
+	if (attr->sample_period || (attr->config >> 44 & 0xffff) > 2 || !has_engine(attr->config))
+		return -ENOENT;
+	assert_true(n_events < EVENTS_MAX);
+	events[n_events].open = true;
+	events[n_events].config = attr->config;
+	events[n_events].group_fd = group_fd;
+	*ret_id = 1000 + (uint64_t)n_events;
+	return n_events++;
+}
+
+/* An active tick counts 1, a total tick 100; the engine and the function add to it. */
+static uint64_t value_of(uint64_t of)
+{
+	uint64_t function = of >> 44 & 0xffff, class = of >> 20 & 0xff;
+
+	return ((of & 0xfff) == 2 ? 1 : 100) + 10 * class + 1000 * function;
+}
+
+static ssize_t fake_read(int fd, void *buffer, size_t size)
+{
+	uint64_t *out = buffer;
+	size_t at = 3;
+
+	assert_true(events[fd].open);
+	assert_int_equal(events[fd].group_fd, -1);
+	for (int i = n_events - 1; i >= 0; i--) /* not in the order of opening */
+		if (events[i].open && (i == fd || events[i].group_fd == fd)) {
+			assert_true((at + 2) * sizeof(*out) <= size);
+			out[at++] = value_of(events[i].config);
+			out[at++] = 1000 + (uint64_t)i;
+		}
+	out[0] = (at - 3) / 2;
+	out[1] = out[2] = 1;
+	return (ssize_t)(at * sizeof(*out));
+}
+
+static int fake_close(int fd)
+{
+	assert_true(events[fd].open);
+	events[fd].open = false;
+	return 0;
+}
+
+static const struct xe_perf fake = {.open = fake_open, .read = fake_read, .close = fake_close};
+
+static int n_open(void)
+{
+	int n = 0;
+
+	for (int i = 0; i < n_events; i++)
+		n += events[i].open;
+	return n;
+}
+
+static struct xe_place *make_pmu(const char *function_bits)
+{
+	struct xe_place *place = calloc(1, sizeof(*place));
+
+	n_events = refuse = 0;
+	make_device(2, 2);
+	make_dir(PMU "/format");
+	make_dir(PMU "/events");
+	write_file("17\n", PMU "/type");
+	write_file("3,5\n", PMU "/cpumask");
+	write_file("config:0-11\n", PMU "/format/event");
+	write_file("config:12-19\n", PMU "/format/engine_instance");
+	write_file("config:20-27\n", PMU "/format/engine_class");
+	write_file(function_bits, PMU "/format/function");
+	write_file("config:60-63\n", PMU "/format/gt");
+	write_file("event=0x02\n", PMU "/events/engine-active-ticks");
+	write_file("event=0x03\n", PMU "/events/engine-total-ticks");
+	assert_non_null(place);
+	assert_int_equal(xe_place_find(root, "", place, &err), 0);
+	return place;
+}
+
+TEST(a_function_has_one_group_of_all_engines)
+{
+	struct xe_place *place = make_pmu("config:44-59\n");
+	struct xe_counts counts;
+	struct xe_pmu *pmu;
+
+	assert_int_equal(xe_pmu_open(place, &fake, &pmu), 0);
+	assert_int_equal(type_is, 17);
+	assert_int_equal(cpu_is, 3);
+	assert_int_equal(n_open(), 0);
+	assert_int_equal(xe_pmu_add(pmu, 1), 0);
+	assert_int_equal(xe_pmu_add(pmu, 2), 0);
+	assert_int_equal(n_open(), 12); /* three engines, two events, two functions */
+	assert_int_equal(xe_pmu_read(pmu, 2, &counts), 0);
+	assert_int_equal(counts.n_engines, 3);
+	assert_int_equal(counts.active[0], 2001);
+	assert_int_equal(counts.total[0], 2100);
+	assert_int_equal(counts.active[1], 2011);
+	assert_int_equal(counts.total[2], 2120);
+	assert_int_equal(xe_pmu_add(pmu, 3), -ENOENT); /* more than the device has */
+	assert_int_equal(xe_pmu_read(pmu, 3, &counts), -ENOENT);
+	assert_int_equal(counts.n_engines, 0);
+	xe_pmu_remove(pmu, 1);
+	assert_int_equal(n_open(), 6);
+	xe_pmu_close(pmu);
+	assert_int_equal(n_open(), 0);
+	free(place);
+}
+
+TEST(a_pmu_that_cannot_count_is_none)
+{
+	static const struct {
+		const char *bits;
+		int refuse, result;
+	} rows[] = {
+		{"config:44-59\n", EACCES, -EACCES}, {"config:44-59\n", EPERM, -EACCES},
+		{"config1:0-15\n", 0, -EINVAL},	     {"config:44\n", ENOENT, -ENOENT},
+		{"config:44-64\n", 0, -EINVAL},	     {"config:9-3\n", 0, -EINVAL},
+	};
+	struct xe_place *place;
+	struct xe_pmu *pmu;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		place = make_pmu(rows[i].bits);
+		refuse = rows[i].refuse;
+		assert_int_equal(xe_pmu_open(place, &fake, &pmu), rows[i].result);
+		free(place);
+		remove_tree(root);
+		make_dir("again");
+	}
+}
+
+TEST(a_kernel_without_functions_is_none)
+{
+	struct xe_place *place = make_pmu("config:44-59\n");
+	struct xe_pmu *pmu;
+
+	remove_file(PMU "/format/function"); /* before Linux 6.16 */
+	assert_int_equal(xe_pmu_open(place, &fake, &pmu), -ENOENT);
+	free(place);
 }
