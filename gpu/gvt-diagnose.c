@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "gpu/diagnose.h"
 #include "gpu/gpu.h"
-#include "gpu/gvt-host.h"
+#include "gpu/gvt.h"
 
 #define BUS	  "/sys/bus/mdev/devices"
 #define PARENTS	  "/sys/class/mdev_bus"
@@ -79,20 +79,20 @@ static void examine_vgpu(void *userdata, const char *folder)
 	vgpu = strrchr(parent, '/') + 1;
 	vgpus->n++;
 	for (int i = 0; i < GVT_NEEDED; i++)
-		if (check_file(folder, gvt_host_files[i], F_OK) < 0)
+		if (check_file(folder, gvt_files[i], F_OK) < 0)
 			text_append(missing, sizeof(missing), "%s%s", missing[0] ? ", " : "",
-				    gvt_host_files[i]);
+				    gvt_files[i]);
 	if (missing[0]) {
 		if (!vgpus->stock[0])
 			memcpy(vgpus->missing, missing, sizeof(missing));
 		note(vgpus->stock, vgpu);
 		return;
 	}
-	examine_access(folder, vgpu, gvt_host_files[GVT_CAP], vgpus);
-	examine_access(folder, vgpu, gvt_host_files[GVT_CEILING], vgpus);
-	if (check_file(folder, gvt_host_files[GVT_LEASE], F_OK) < 0)
+	examine_access(folder, vgpu, gvt_files[GVT_CAP], vgpus);
+	examine_access(folder, vgpu, gvt_files[GVT_CEILING], vgpus);
+	if (check_file(folder, gvt_files[GVT_LEASE], F_OK) < 0)
 		note(vgpus->no_lease, vgpu);
-	if (check_file(folder, gvt_host_files[GVT_CEILING], F_OK) < 0)
+	if (check_file(folder, gvt_files[GVT_CEILING], F_OK) < 0)
 		note(vgpus->no_ceiling, vgpu);
 }
 
@@ -103,7 +103,7 @@ static void examine_gpu(void *userdata, const char *folder)
 	struct gpus *gpus = userdata;
 	int r = check_file(folder, "gover_sharing", R_OK | W_OK);
 
-	if (!gvt_host_is_parent(folder))
+	if (!gvt_is_parent(folder))
 		return; /* a GPU of another vendor */
 	gpus->n++;
 	if (r == -ENOENT)

@@ -11,7 +11,11 @@
  * After a vGPU was removed, its open files fail with ENODEV, also if its UUID was used again. A
  * file that is opened later may not exist, and on a FUSE file system it may be that of the new
  * vGPU.
+ *
+ * The mdev bus may also contain devices of other vendors. Only a GPU of GVT-g has a type
+ * i915-GVTg_*, and only a vGPU of GVT-g has the folder intel_vgpu.
  */
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,12 +28,145 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "base/xalloc.h"
 #include "gpu/gpu.h"
-#include "gpu/gvt-host.h"
+#include "gpu/gvt.h"
+
+#define PARENTS	  "class/mdev_bus"
+#define DEVICES	  "bus/mdev/devices"
+#define NAMES_MAX 256 /* bytes for the names of all GPUs in a message */
 
 #define SHARING_PATH_MAX (PATH_MAX + sizeof("/gover_sharing"))
 #define VGPU_PATH_MAX	 (PATH_MAX + ID_MAX + sizeof("/intel_vgpu"))
+
+const char *const gvt_files[GVT_FILES] = {
+	[GVT_CAP] = "cap",
+	[GVT_BUSY] = "busy_time",
+	[GVT_SCHED] = "sched_time",
+	[GVT_LEASE] = "cap_lease_ms",
+	[GVT_CEILING] = "cap_ceiling",
+};
+
+static bool is_uuid(const char *name)
+{
+	size_t n = 0;
+
+	for (; name[n]; n++) {
+		bool dash = n == 8 || n == 13 || n == 18 || n == 23;
+
+		if (dash ? name[n] != '-' : !isxdigit((unsigned char)name[n]))
+			return false;
+	}
+	return n == 36;
+}
+
+bool gvt_is_parent(const char *path)
+{
+	char types[PATH_MAX];
+
+	return snprintf(types, sizeof(types), "%s/mdev_supported_types/*GVTg_*", path) <
+		       (int)sizeof(types) &&
+	       file_each_match(types, NULL, NULL) > 0;
+}
+
+/* The GPUs of GVT-g on this host. */
+struct parents {
+	int n;
+	char path[PATH_MAX];   /* path of the last GPU found */
+	char names[NAMES_MAX]; /* names of all GPUs */
+};
+
+static void add_parent(void *userdata, const char *path)
+{
+	struct parents *parents = userdata;
+
+	if (!gvt_is_parent(path))
+		return;
+	parents->n++;
+	strcpy(parents->path, path);
+	text_append(parents->names, sizeof(parents->names), "%s%s", parents->names[0] ? ", " : "",
+		    strrchr(path, '/') + 1);
+}
+
+static void find_parents(const char *root, struct parents *parents)
+{
+	char pattern[GPU_ROOT_MAX + sizeof("/" PARENTS "/*")];
+
+	*parents = (struct parents){.n = 0};
+	snprintf(pattern, sizeof(pattern), "%s/" PARENTS "/*", root);
+	(void)file_each_match(pattern, add_parent, parents);
+}
+
+/*
+ * Writes the path of the GPU that @config names as parent. Returns -ENOENT if the path does not
+ * exist.
+ */
+static int named_parent(const struct gpu_config *config, char ret_path[PATH_MAX])
+{
+	snprintf(ret_path, PATH_MAX, "%s/" PARENTS "/%s", gpu_sysfs(config), config->parent);
+	return access(ret_path, F_OK) < 0 ? -errno : 0;
+}
+
+static int find_folder(const struct gpu_config *config, char ret_dir[PATH_MAX], struct err *reterr)
+{
+	const char *root = gpu_sysfs(config);
+	struct parents parents;
+
+	if (config->parent[0] && named_parent(config, ret_dir) == 0)
+		return 0;
+	find_parents(root, &parents);
+	if (config->parent[0])
+		return err_fail(reterr, EOPNOTSUPP,
+				"parent = %s: not a GPU of GVT-g (%s/" PARENTS " has %s%s)",
+				config->parent, root, parents.n ? "only " : "none", parents.names);
+	if (parents.n > 1)
+		return err_fail(reterr, EINVAL,
+				"parent: required (this host has %d GPUs of GVT-g: %s; each needs "
+				"a section [gpu NAME] with its parent)",
+				parents.n, parents.names);
+	if (parents.n == 1) {
+		memcpy(ret_dir, parents.path, PATH_MAX);
+		return 0;
+	}
+	snprintf(ret_dir, PATH_MAX, "%s/" DEVICES, root);
+	if (access(ret_dir, F_OK) == 0)
+		return 0;
+	return err_fail(reterr, EOPNOTSUPP,
+			"%s: no bus of mediated devices (boot with i915.enable_gvt=1 and load "
+			"kvmgt)",
+			ret_dir);
+}
+
+static bool any_vgpu(const char *root)
+{
+	char pattern[GPU_ROOT_MAX + sizeof("/" DEVICES "/*/intel_vgpu")];
+
+	snprintf(pattern, sizeof(pattern), "%s/" DEVICES "/*/intel_vgpu", root);
+	return file_each_match(pattern, NULL, NULL) > 0;
+}
+
+static bool is_present(const struct gpu_config *config)
+{
+	char path[PATH_MAX];
+	struct parents parents;
+
+	if (config->parent[0])
+		return named_parent(config, path) == 0;
+	find_parents(gpu_sysfs(config), &parents);
+	return parents.n > 0 || any_vgpu(gpu_sysfs(config));
+}
+
+struct gpu_vgpu {
+	struct gpu_vgpu *next; /* element of gpu.attached */
+	struct gpu *gpu;
+	char id[ID_MAX];
+	int dir;      /* intel_vgpu */
+	dev_t device; /* of @dir, with the inode: identifies the vGPU */
+	ino_t inode;
+	/* its open files; GVT_LEASE: -1: the kernel does not have this file */
+	int fds[GVT_CEILING];
+};
 
 struct gpu {
 	char dir[PATH_MAX];    /* the folder that contains the vGPUs */
@@ -44,17 +181,6 @@ struct gpu {
 	struct gpu_vgpu *attached;
 };
 
-struct gpu_vgpu {
-	struct gpu_vgpu *next; /* element of gpu.attached */
-	struct gpu *gpu;
-	char id[ID_MAX];
-	int dir;      /* intel_vgpu */
-	dev_t device; /* of @dir, with the inode: identifies the vGPU */
-	ino_t inode;
-	/* its open files; GVT_LEASE: -1: the kernel does not have this file */
-	int fds[GVT_CEILING];
-};
-
 static int open_gpu(const struct gpu_config *config, struct gpu **ret_gpu, struct err *reterr)
 {
 	struct gpu *gpu = xcalloc(1, sizeof(*gpu));
@@ -62,7 +188,7 @@ static int open_gpu(const struct gpu_config *config, struct gpu **ret_gpu, struc
 
 	gpu->speed = gpu_speed(config);
 	gpu->dry_run = config->dry_run;
-	r = gvt_host_find(config, gpu->dir, reterr);
+	r = find_folder(config, gpu->dir, reterr);
 	if (r < 0) {
 		free(gpu);
 		return r;
@@ -232,7 +358,7 @@ static int list_vgpus(struct gpu *gpu, gpu_found_fn found, void *userdata)
 		return err_fail(&gpu->problem, errno, "%s: %s (is the driver loaded?)", gpu->dir,
 				strerror(errno));
 	while ((entry = readdir(dir)))
-		if (gvt_host_is_uuid(entry->d_name))
+		if (is_uuid(entry->d_name))
 			report(gpu, dirfd(dir), entry->d_name, found, userdata);
 	closedir(dir);
 	return 0;
@@ -343,7 +469,7 @@ static int open_files(struct gpu_vgpu *vgpu, struct err *reterr)
 
 	for (size_t n = 0; n < ARRAY_SIZE(order); n++) {
 		enum gvt_file i = order[n];
-		const char *name = gvt_host_files[i];
+		const char *name = gvt_files[i];
 		bool needed = i < GVT_NEEDED;
 
 		vgpu->fds[i] = i == GVT_CAP || i == GVT_LEASE
@@ -422,7 +548,7 @@ static int read_time(const struct gpu_vgpu *vgpu, enum gvt_file file, uint64_t *
 
 	if (r < 0 && r != -ENODEV)
 		(void)err_fail(&vgpu->gpu->problem, -r, "vGPU %s: %s cannot be read: %s", vgpu->id,
-			       gvt_host_files[file], strerror(-r));
+			       gvt_files[file], strerror(-r));
 	return r;
 }
 
@@ -468,7 +594,7 @@ static int write_file(struct gpu_vgpu *vgpu, enum gvt_file file, int64_t value)
 
 	if (r != -EBADF && r != -ESPIPE)
 		return gpu_gone_or(r);
-	again = open_file(vgpu, gvt_host_files[file], O_RDWR);
+	again = open_file(vgpu, gvt_files[file], O_RDWR);
 	if (again < 0)
 		return again == -ENODEV ? again : -EACCES;
 	(void)close(*fd);
@@ -487,7 +613,7 @@ static int write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
 /* The file is optional: without it, the initial cap is the ceiling. */
 static int write_ceiling(struct gpu_vgpu *vgpu, int ceiling_pct)
 {
-	CLEANUP_CLOSE int fd = open_file(vgpu, gvt_host_files[GVT_CEILING], O_WRONLY);
+	CLEANUP_CLOSE int fd = open_file(vgpu, gvt_files[GVT_CEILING], O_WRONLY);
 
 	if (fd < 0)
 		return fd == -ENOENT ? -EOPNOTSUPP : gpu_gone_or(fd);
@@ -525,7 +651,7 @@ static int renew(struct gpu_vgpu *vgpu, int lease_ms)
 const struct gpu_ops gpu_gvt_ops = {
 	.name = "gvt",
 	.checks = gpu_gvt_checks,
-	.present = gvt_host_present,
+	.present = is_present,
 	.open = open_gpu,
 	.close = close_gpu,
 	.traits = get_traits,

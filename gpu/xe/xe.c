@@ -6,29 +6,573 @@
  *
  * Stopping a GPU leaves quanta and priorities unchanged. docs/sriov.md lists all files.
  *
+ * The caps and quanta that the daemon last wrote are in a small file of the state directory. A
+ * quantum does not show its cap exactly, and the quantum of the physical function does not show its
+ * own part; so a daemon that starts again reads them there. An entry counts only while the driver
+ * has its quantum. The file needs no fsync: after a reboot the driver has no quanta.
+ *
  * What happens with the slice of a function that has no work: with priority normal the function
  * keeps it, so that caps are limits; with priority low the next function has its turn, so that caps
  * are guarantees. The driver has one setting for all functions (the physical function alone may
  * also have priority high). Older drivers have the policy sched_if_idle instead.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 #include "base/backoff.h"
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/xalloc.h"
 #include "gpu/gpu.h"
-#include "gpu/xe/functions.h"
+#include "gpu/xe/layout.h"
 #include "gpu/xe/pmu.h"
+#include "gpu/xe/quanta.h"
 #include "gpu/xe/xe.h"
+
+#define FILE_BYTES_MAX 32768
+#define HEADER	       "gover-xe 1 %31s own %" SCNu32 " found %" SCNu32 "%n"
 
 #define SHARING_MAX	 16
 #define SHARING_TEXT_MAX 64
 
 /* In a longer time, total ticks must grow. A shorter one may be within a step of the counters. */
 #define STILL_NS 50000000
+
+/*
+ * A cap is remembered with the quantum that was written for it. While the driver has this quantum,
+ * the cap is in force. Another quantum was set by another program; its cap is its part of the
+ * round.
+ */
+struct function {
+	char id[ID_MAX];
+	ino_t link; /* identifies this life of the function; 0: not enabled */
+	struct xe_files quantum;
+	uint32_t quantum_ms; /* last value read or written */
+	int cap_pct;	     /* cap of this quantum; 0: no limit */
+	/* cap that it had when it was enabled while the daemon ran; 0: no limit, or unknown */
+	int first_cap_pct;
+	bool mixed;   /* the GTs of the device have different quanta */
+	bool guarded; /* it has a preemption timeout */
+};
+
+/* What was known of a function before and after the last write. */
+struct remembered {
+	int cap_pct[2];
+	uint32_t quantum_ms[2];
+};
+
+struct memory {
+	bool valid;
+	uint32_t own_ms, found_ms;
+	struct remembered of[XE_VFS_MAX + 1];
+};
+
+struct functions {
+	struct xe_place place;
+	struct xe_quanta_limits limits;
+	uint32_t preempt_timeout_us;
+	char memory[PATH_MAX]; /* file of caps and quanta; "": none */
+	/* [0] is the physical function, the others are the virtual functions by their numbers */
+	struct function all[XE_VFS_MAX + 1];
+	int n;	     /* virtual functions 1 to n are enabled */
+	bool opened; /* functions that are found now were enabled while the daemon ran */
+	/* Set by the first cap: the quantum of the physical function is ours. */
+	bool steered;
+	/* the enabled functions or a quantum have changed since the last plan was written */
+	bool unbalanced;
+	uint32_t own_ms;   /* own quantum of the physical function */
+	uint32_t found_ms; /* its quantum before the first cap; 0: no limit */
+};
+
+static bool parse_header(const char *line, const char *pci, struct memory *memory)
+{
+	char of[XE_PCI_MAX];
+	int length = -1;
+
+	return sscanf(line, HEADER, of, &memory->own_ms, &memory->found_ms, &length) == 3 &&
+	       length >= 0 && line[length] == '\0' && strcmp(of, pci) == 0 && memory->own_ms >= 1 &&
+	       memory->own_ms <= XE_QUANTUM_MAX_MS && memory->found_ms <= XE_QUANTUM_MAX_MS;
+}
+
+static bool parse_function(const char *line, struct memory *memory)
+{
+	struct remembered is;
+	int vf, length = -1;
+
+	if (sscanf(line, "%d cap %d %" SCNu32 " before %d %" SCNu32 "%n", &vf, &is.cap_pct[1],
+		   &is.quantum_ms[1], &is.cap_pct[0], &is.quantum_ms[0], &length) != 5 ||
+	    length < 0 || line[length] != '\0' || vf < 0 || vf > XE_VFS_MAX)
+		return false;
+	for (int i = 0; i < 2; i++)
+		if (is.cap_pct[i] < 0 || is.cap_pct[i] > 100)
+			return false;
+	memory->of[vf] = is;
+	return true;
+}
+
+static void load_memory(const char *path, const char *pci, struct memory *ret_memory)
+{
+	CLEANUP_FREE char *text = NULL;
+	char *rest = NULL, *line;
+
+	*ret_memory = (struct memory){.valid = false};
+	if (path[0] == '\0' || file_read(path, FILE_BYTES_MAX, &text, NULL) < 0)
+		return;
+	line = strtok_r(text, "\n", &rest);
+	ret_memory->valid = line && parse_header(line, pci, ret_memory);
+	while (ret_memory->valid && (line = strtok_r(NULL, "\n", &rest)))
+		ret_memory->valid = parse_function(line, ret_memory);
+}
+
+/* Prints the file into a text of FILE_BYTES_MAX, which is enough for all functions. */
+static size_t print(char *text, const char *pci, const struct memory *memory)
+{
+	int at = snprintf(text, FILE_BYTES_MAX, "gover-xe 1 %s own %" PRIu32 " found %" PRIu32 "\n",
+			  pci, memory->own_ms, memory->found_ms);
+
+	for (int vf = 0; vf <= XE_VFS_MAX; vf++) {
+		const struct remembered *is = &memory->of[vf];
+
+		if (is->quantum_ms[0] || is->quantum_ms[1])
+			at += snprintf(text + at, FILE_BYTES_MAX - (size_t)at,
+				       "%d cap %d %" PRIu32 " before %d %" PRIu32 "\n", vf,
+				       is->cap_pct[1], is->quantum_ms[1], is->cap_pct[0],
+				       is->quantum_ms[0]);
+	}
+	return (size_t)at;
+}
+
+static int write_text(const char *path, const char *text, size_t length)
+{
+	CLEANUP_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = write(fd, text, length);
+	if (n < 0)
+		return -errno;
+	return (size_t)n == length ? 0 : -ENOSPC;
+}
+
+static int save_memory(const char *path, const char *pci, const struct memory *memory)
+{
+	CLEANUP_FREE char *text = NULL;
+	char fresh[PATH_MAX + sizeof(".new")];
+	int r;
+
+	if (path[0] == '\0')
+		return 0;
+	text = xmalloc(FILE_BYTES_MAX);
+	snprintf(fresh, sizeof(fresh), "%s.new", path);
+	r = write_text(fresh, text, print(text, pci, memory));
+	if (r == 0 && rename(fresh, path) < 0)
+		r = -errno;
+	if (r < 0)
+		(void)unlink(fresh);
+	return r;
+}
+
+/* --- which functions are enabled --- */
+
+/* Adds up the present quanta, which gives the length of the round. */
+static uint32_t total_ms(const struct functions *functions)
+{
+	uint32_t sum_ms = 0;
+
+	for (int vf = 0; vf <= functions->n; vf++)
+		sum_ms += functions->all[vf].quantum_ms;
+	return sum_ms;
+}
+
+static int find_one(struct functions *functions, int vf, ino_t link)
+{
+	struct function *function = &functions->all[vf];
+	char pci[XE_PCI_MAX];
+	int r;
+
+	xe_files_close(&function->quantum);
+	*function = (struct function){.link = 0};
+	r = xe_place_vf(&functions->place, vf, pci);
+	if (r == 0)
+		r = xe_files_open(&functions->place, vf, "exec_quantum_ms", &function->quantum);
+	if (r == 0)
+		r = xe_files_read(&function->quantum, &function->quantum_ms);
+	if (r == -EUCLEAN) /* the next write repairs it */
+		r = 0;
+	if (r < 0) {
+		xe_files_close(&function->quantum);
+		return r;
+	}
+	xe_place_id(pci, function->id);
+	function->link = link;
+	return 1;
+}
+
+static void lose(struct function *function)
+{
+	xe_files_close(&function->quantum);
+	*function = (struct function){.link = 0};
+}
+
+/* After an error. The next call finds these functions again, because they have no caps yet. */
+static void lose_fresh(struct functions *functions, const bool *fresh)
+{
+	for (int vf = 1; vf <= XE_VFS_MAX; vf++)
+		if (fresh[vf])
+			lose(&functions->all[vf]);
+}
+
+/* Takes the caps of the functions in @fresh from the memory, or from their parts of the round. */
+static void value_caps(struct functions *functions, const bool *fresh)
+{
+	CLEANUP_FREE struct memory *memory = xcalloc(1, sizeof(*memory));
+	uint32_t round_ms = total_ms(functions);
+
+	load_memory(functions->memory, functions->place.pci, memory);
+	for (int vf = 1; vf <= functions->n; vf++) {
+		struct function *function = &functions->all[vf];
+		const struct remembered *is = &memory->of[vf];
+
+		if (!fresh[vf])
+			continue;
+		function->cap_pct = xe_quanta_cap_pct(function->quantum_ms, round_ms);
+		for (int i = 0; i < 2 && memory->valid && function->quantum_ms; i++)
+			if (is->quantum_ms[i] == function->quantum_ms)
+				function->cap_pct = is->cap_pct[i];
+		function->first_cap_pct = functions->opened ? function->cap_pct : 0;
+	}
+}
+
+/* Returns 1 if the set of enabled functions has changed, 0 if it has not, or a negative errno. */
+static int find_functions(struct functions *functions)
+{
+	bool fresh[XE_VFS_MAX + 1] = {false};
+	int vf, last = functions->n, r, changed = 0;
+	ino_t link;
+
+	for (vf = 1; vf <= XE_VFS_MAX; vf++) {
+		r = xe_place_link(&functions->place, vf, &link);
+		if (r == 0 && link == functions->all[vf].link)
+			continue;
+		if (r == 0)
+			r = find_one(functions, vf, link);
+		if (r == -ENOENT || r == -ENODEV)
+			break;
+		if (r < 0) {
+			lose_fresh(functions, fresh);
+			return r;
+		}
+		fresh[vf] = true;
+		changed = 1;
+	}
+	functions->n = vf - 1;
+	for (; vf <= last; vf++) {
+		lose(&functions->all[vf]);
+		changed = 1;
+	}
+	if (changed) {
+		value_caps(functions, fresh);
+		functions->unbalanced = true;
+	}
+	return changed;
+}
+
+static int index_of(const struct functions *functions, const char *id)
+{
+	for (int vf = 1; vf <= functions->n; vf++)
+		if (strcmp(functions->all[vf].id, id) == 0)
+			return vf;
+	return 0;
+}
+
+static void recall_pf(struct functions *functions)
+{
+	CLEANUP_FREE struct memory *memory = xcalloc(1, sizeof(*memory));
+	uint32_t is_ms = functions->all[0].quantum_ms;
+
+	functions->found_ms = is_ms;
+	functions->own_ms = is_ms ? is_ms : 1;
+	load_memory(functions->memory, functions->place.pci, memory);
+	if (!memory->valid || is_ms == 0 ||
+	    (is_ms != memory->of[0].quantum_ms[0] && is_ms != memory->of[0].quantum_ms[1]))
+		return;
+	functions->found_ms = memory->found_ms;
+	functions->own_ms = memory->own_ms;
+	functions->steered = true;
+}
+
+static void close_functions(struct functions *functions)
+{
+	for (int vf = 0; vf <= XE_VFS_MAX; vf++)
+		xe_files_close(&functions->all[vf].quantum);
+}
+
+static int open_functions(struct functions *functions, struct err *reterr)
+{
+	struct function *pf = &functions->all[0];
+	int r = xe_files_open(&functions->place, 0, "exec_quantum_ms", &pf->quantum);
+
+	if (r == 0)
+		r = xe_files_read(&pf->quantum, &pf->quantum_ms);
+	if (r == -EUCLEAN)
+		r = 0;
+	if (r == 0) {
+		recall_pf(functions);
+		r = find_functions(functions);
+	}
+	functions->opened = r >= 0;
+	functions->unbalanced = false; /* nothing is written before the vGPUs are known */
+	if (functions->opened)
+		return 0;
+	close_functions(functions);
+	return err_fail(reterr, -r, "GPU %s: exec_quantum_ms: %s", functions->place.pci,
+			xe_error_text(r));
+}
+
+static bool have_driver(const struct functions *functions)
+{
+	return xe_files_exist(&functions->place, 0, "exec_quantum_ms", &functions->all[0].quantum);
+}
+
+/* --- caps --- */
+
+/*
+ * Reads the quantum of a function. Another quantum than the last one was set by another program:
+ * then its cap is its part of the round, and the quantum of the physical function is its own one,
+ * unless the driver has reset it to 0 because all virtual functions were disabled.
+ */
+static int refresh(struct functions *functions, int vf)
+{
+	struct function *function = &functions->all[vf];
+	uint32_t is_ms;
+	int r = xe_files_read(&function->quantum, &is_ms);
+
+	function->mixed = r == -EUCLEAN;
+	if (r < 0 || is_ms == function->quantum_ms)
+		return r;
+	function->quantum_ms = is_ms;
+	functions->unbalanced = true;
+	if (vf > 0)
+		function->cap_pct = xe_quanta_cap_pct(is_ms, total_ms(functions));
+	else if (functions->steered)
+		functions->own_ms = is_ms ? is_ms : functions->own_ms;
+	else
+		functions->found_ms = is_ms, functions->own_ms = is_ms ? is_ms : 1;
+	return 0;
+}
+
+static int check_life(const struct functions *functions, int vf, ino_t link)
+{
+	ino_t is;
+	int r = xe_place_link(&functions->place, vf, &is);
+
+	if (r == -ENOENT || (r == 0 && (is != link || functions->all[vf].link != link)))
+		return -ENODEV; /* it was disabled, or enabled again */
+	return r < 0 ? gpu_gone_or(r) : 0;
+}
+
+/* @link: as when the caller found the function. -ENODEV: it was disabled since then. */
+static int read_function_cap(struct functions *functions, int vf, ino_t link, int *ret_cap_pct)
+{
+	uint32_t was_ms = functions->all[vf].quantum_ms;
+	int r = check_life(functions, vf, link);
+
+	if (r == 0)
+		r = refresh(functions, vf);
+	/* The driver removes the link before it resets the quantum of a function that is disabled.
+	 */
+	if (r == 0 && functions->all[vf].quantum_ms != was_ms)
+		r = check_life(functions, vf, link);
+	if (r == 0)
+		*ret_cap_pct = functions->all[vf].cap_pct;
+	return r;
+}
+
+static int reopen_functions(struct functions *functions, const struct xe_place *place)
+{
+	struct xe_files quantum = {.n = 0};
+	int r = xe_files_open(place, 0, "exec_quantum_ms", &quantum);
+
+	if (r < 0)
+		return r;
+	for (int vf = 1; vf <= functions->n; vf++)
+		lose(&functions->all[vf]);
+	xe_files_close(&functions->all[0].quantum);
+	functions->place = *place;
+	functions->all[0].quantum = quantum;
+	functions->all[0].guarded = false;
+	r = refresh(functions, 0);
+	return r == -EUCLEAN ? 0 : r;
+}
+
+static int refresh_all(struct functions *functions)
+{
+	int r = 0;
+
+	for (int vf = 0; vf <= functions->n; vf++) {
+		int r_one = refresh(functions, vf);
+
+		/* a function with different values in its GTs gets one by its next cap */
+		if (r_one < 0 && r_one != -EUCLEAN && r == 0)
+			r = r_one;
+	}
+	return r;
+}
+
+/* Stores the caps before and after the change. */
+static int remember(const struct functions *functions, const struct xe_slice *slices,
+		    uint32_t pf_ms)
+{
+	CLEANUP_FREE struct memory *memory = xcalloc(1, sizeof(*memory));
+
+	memory->own_ms = functions->own_ms;
+	memory->found_ms = functions->found_ms;
+	for (int vf = 0; vf <= functions->n; vf++) {
+		const struct function *was = &functions->all[vf];
+
+		memory->of[vf] = (struct remembered){
+			.cap_pct = {was->cap_pct, vf ? slices[vf - 1].cap_pct : 0},
+			.quantum_ms = {was->quantum_ms, vf ? slices[vf - 1].quantum_ms : pf_ms},
+		};
+	}
+	return save_memory(functions->memory, functions->place.pci, memory);
+}
+
+/*
+ * The driver may round a quantum, so the value in force is read back. @repairs: write a mixed
+ * quantum even if it is the last known one.
+ */
+static int write_quantum(struct function *function, uint32_t quantum_ms, bool repairs)
+{
+	int r;
+
+	if (function->quantum_ms == quantum_ms && !(repairs && function->mixed))
+		return 0;
+	r = xe_files_write(&function->quantum, quantum_ms);
+	if (r == 0)
+		r = xe_files_read(&function->quantum, &function->quantum_ms);
+	return r;
+}
+
+/*
+ * A function without a preemption timeout can keep the GPU for as long as one of its programs runs.
+ * A timeout that the administrator has set stays.
+ */
+static void guard(struct functions *functions, int vf)
+{
+	struct function *function = &functions->all[vf];
+	struct xe_files files = {.n = 0};
+	uint32_t is_us;
+	int r;
+
+	if (function->guarded)
+		return;
+	r = xe_files_open(&functions->place, vf, "preempt_timeout_us", &files);
+	if (r == 0)
+		r = xe_files_read(&files, &is_us);
+	if (r == -EUCLEAN || (r == 0 && is_us == 0))
+		r = xe_files_write(&files, functions->preempt_timeout_us);
+	xe_files_close(&files);
+	function->guarded = r == 0; /* otherwise the next cap tries again, and doctor warns */
+}
+
+/*
+ * Writes the quanta of a plan: smaller ones first, so that no function gets more than its old and
+ * new share meanwhile. Only the function whose cap changes is repaired: one that stays mixed must
+ * not make the writes of the others fail.
+ */
+static int apply(struct functions *functions, const struct xe_slice *slices, uint32_t pf_ms,
+		 int changed_vf)
+{
+	int r = 0;
+
+	for (int grows = 0; grows < 2; grows++)
+		for (int vf = 0; vf <= functions->n && r == 0; vf++) {
+			struct function *function = &functions->all[vf];
+			uint32_t to_ms = vf ? slices[vf - 1].quantum_ms : pf_ms;
+			bool larger = to_ms > function->quantum_ms && function->quantum_ms > 0;
+
+			if (vf > 0 && slices[vf - 1].cap_pct == 0)
+				continue;
+			if (larger == (grows > 0))
+				r = write_quantum(function, to_ms, vf > 0 && vf == changed_vf);
+			if (r == 0 && vf > 0 && larger == (grows > 0))
+				function->cap_pct = slices[vf - 1].cap_pct;
+		}
+	return r;
+}
+
+/* Plans the round with @cap_pct for function @vf (0: no cap changes), and writes it. */
+static int plan(struct functions *functions, int changed_vf, int cap_pct)
+{
+	struct xe_slice slices[XE_VFS_MAX];
+	struct xe_round round;
+	int r;
+
+	for (int vf = 1; vf <= functions->n; vf++) {
+		const struct function *function = &functions->all[vf];
+
+		slices[vf - 1] = (struct xe_slice){
+			.cap_pct = vf == changed_vf ? cap_pct : function->cap_pct,
+			.changed = vf == changed_vf && cap_pct != function->cap_pct,
+			.quantum_ms = function->quantum_ms,
+		};
+	}
+	xe_quanta_plan(&functions->limits, functions->own_ms,
+		       functions->steered ? functions->all[0].quantum_ms : 0, slices, functions->n,
+		       &round);
+	r = remember(functions, slices, round.pf_ms);
+	if (r < 0)
+		return r;
+	functions->steered = true;
+	r = apply(functions, slices, round.pf_ms, changed_vf);
+	functions->unbalanced = r < 0;
+	return r;
+}
+
+static int write_function_cap(struct functions *functions, int vf, ino_t link, int cap_pct)
+{
+	int r = check_life(functions, vf, link);
+
+	if (r == 0)
+		r = refresh_all(functions);
+	if (r < 0)
+		return r;
+	guard(functions, vf);
+	return plan(functions, vf, cap_pct);
+}
+
+/*
+ * Adapts the round if the enabled functions have changed or another program has written a quantum,
+ * and if caps were set before: each function then has the share of its cap again, and the physical
+ * function the rest. Without an enabled function, restores the quantum that the physical function
+ * had before the first cap. After an error, the next call tries again.
+ */
+static int balance(struct functions *functions)
+{
+	int r;
+
+	if (!functions->steered)
+		return 0;
+	if (functions->n > 0) {
+		/* No vGPU reads the quantum of the physical function. */
+		r = functions->unbalanced ? refresh_all(functions) : refresh(functions, 0);
+		return r < 0 || !functions->unbalanced ? r : plan(functions, 0, 0);
+	}
+	r = write_quantum(&functions->all[0], functions->found_ms, /* repairs= */ true);
+	functions->steered = r < 0;
+	return r;
+}
 
 /* The words of the driver for each sharing. */
 static const struct {
@@ -135,7 +679,7 @@ static int write_sharing(const struct xe_place *place, bool guarantee)
 }
 
 struct gpu {
-	struct xe_functions functions;
+	struct functions functions;
 	char root[GPU_ROOT_MAX]; /* of sysfs */
 	struct err lost;	 /* why the driver cannot be found again; "": it is bound */
 	char device[PATH_MAX];	 /* path of the device in sysfs; "": unknown */
@@ -264,7 +808,7 @@ static int find_driver(struct gpu *gpu)
 	int r = xe_place_find(gpu->root, gpu->functions.place.pci, place, &gpu->lost);
 
 	if (r == 0) {
-		r = xe_functions_reopen(&gpu->functions, place);
+		r = reopen_functions(&gpu->functions, place);
 		if (r < 0)
 			(void)err_fail(&gpu->lost, -r, "exec_quantum_ms: %s", xe_error_text(r));
 	}
@@ -281,10 +825,10 @@ static int find_driver(struct gpu *gpu)
 /* Finds the enabled functions. The time until now belongs to the earlier set. */
 static int find(struct gpu *gpu)
 {
-	int r = xe_functions_exist(&gpu->functions) ? 0 : find_driver(gpu);
+	int r = have_driver(&gpu->functions) ? 0 : find_driver(gpu);
 
 	if (r == 0)
-		r = xe_functions_find(&gpu->functions);
+		r = find_functions(&gpu->functions);
 	if (r > 0 && !gpu->pmu_errno)
 		gpu->pmu_errno = -follow_functions(gpu);
 	return r;
@@ -335,7 +879,7 @@ static int or_default(int value, int other)
 
 static int set_up(struct gpu *gpu, const struct gpu_config *config, struct err *reterr)
 {
-	struct xe_functions *functions = &gpu->functions;
+	struct functions *functions = &gpu->functions;
 	int r = xe_place_find(gpu_sysfs(config), config->parent, &functions->place, reterr);
 
 	if (r < 0)
@@ -351,7 +895,7 @@ static int set_up(struct gpu *gpu, const struct gpu_config *config, struct err *
 	    snprintf(functions->memory, sizeof(functions->memory), "%s/xe-%s.caps",
 		     config->state_dir, functions->place.pci) >= (int)sizeof(functions->memory))
 		return err_fail(reterr, ENAMETOOLONG, "state_dir: too long");
-	return xe_functions_open(functions, reterr);
+	return open_functions(functions, reterr);
 }
 
 static int open_gpu(const struct gpu_config *config, struct gpu **ret_gpu, struct err *reterr)
@@ -379,7 +923,7 @@ static void close_gpu(struct gpu *gpu)
 	if (!gpu)
 		return;
 	xe_pmu_close(gpu->pmu);
-	xe_functions_close(&gpu->functions);
+	close_functions(&gpu->functions);
 	free(gpu);
 }
 
@@ -461,7 +1005,7 @@ static int list_vgpus(struct gpu *gpu, gpu_found_fn found, void *userdata)
 	if (r < 0)
 		return gpu_gone_or(r);
 	if (!gpu->dry_run)
-		(void)xe_functions_balance(&gpu->functions); /* the next listing tries again */
+		(void)balance(&gpu->functions); /* the next listing tries again */
 	for (int vf = 1; vf <= gpu->functions.n; vf++)
 		found(userdata, gpu->functions.all[vf].id, 0);
 	return 0;
@@ -492,14 +1036,13 @@ static int attach_vgpu(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 	struct gpu_vgpu *vgpu;
 	int cap_pct, vf, r = find(gpu);
 
-	vf = xe_functions_index(&gpu->functions, id);
+	vf = index_of(&gpu->functions, id);
 	if (r >= 0 && vf == 0)
 		return err_fail(reterr, ENOENT,
 				"vGPU %s is not an enabled virtual function of GPU %s", id,
 				gpu->functions.place.pci);
 	if (r >= 0)
-		r = xe_functions_read_cap(&gpu->functions, vf, gpu->functions.all[vf].link,
-					  &cap_pct);
+		r = read_function_cap(&gpu->functions, vf, gpu->functions.all[vf].link, &cap_pct);
 	if (r < 0)
 		return err_fail(reterr, r == -ENODEV ? ENOENT : -r,
 				"vGPU %s: exec_quantum_ms cannot be read: %s", id,
@@ -524,7 +1067,7 @@ static uint64_t get_identity(const struct gpu_vgpu *vgpu)
 
 static int read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 {
-	return xe_functions_read_cap(&vgpu->gpu->functions, vgpu->vf, vgpu->link, ret_cap_pct);
+	return read_function_cap(&vgpu->gpu->functions, vgpu->vf, vgpu->link, ret_cap_pct);
 }
 
 /*
@@ -557,7 +1100,7 @@ static int write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
 	(void)now_mono_ns;
 	if (cap_pct < 1 || cap_pct > 100)
 		return -EINVAL;
-	return xe_functions_write_cap(&vgpu->gpu->functions, vgpu->vf, vgpu->link, cap_pct);
+	return write_function_cap(&vgpu->gpu->functions, vgpu->vf, vgpu->link, cap_pct);
 }
 
 /*
@@ -566,7 +1109,7 @@ static int write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
  */
 static int read_initial_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 {
-	const struct xe_function *function = &vgpu->gpu->functions.all[vgpu->vf];
+	const struct function *function = &vgpu->gpu->functions.all[vgpu->vf];
 
 	if (function->link != vgpu->link)
 		return -ENODEV;
@@ -592,11 +1135,18 @@ static int physical(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at_ns,
 
 static void get_round(const struct gpu *gpu, struct gpu_round *ret_round)
 {
+	const struct functions *functions = &gpu->functions;
 	struct gpu_round round = {.round_ms = 0};
+	struct xe_slice slices[XE_VFS_MAX];
 	struct xe_round is;
 
-	xe_functions_round(&gpu->functions, &is);
-	if (gpu->functions.steered && is.total_ms > 0)
+	for (int vf = 1; vf <= functions->n; vf++)
+		slices[vf - 1] = (struct xe_slice){
+			.cap_pct = functions->all[vf].cap_pct,
+			.quantum_ms = functions->all[vf].quantum_ms,
+		};
+	xe_quanta_measure(functions->all[0].quantum_ms, slices, functions->n, &is);
+	if (functions->steered && is.total_ms > 0)
 		round = (struct gpu_round){
 			.round_ms = (int)is.total_ms,
 			.longest_wait_ms = (int)is.wait_ms,

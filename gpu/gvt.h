@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* What the checks of a host share with the backend of GVT-g. */
+#ifndef GPU_GVT_H
+#define GPU_GVT_H
+
+#include <stdbool.h>
+
+/* Returns true if the GPU with this folder in the mdev bus offers types of GVT-g. */
+bool gvt_is_parent(const char *path);
+
+/* Files of a vGPU in its folder intel_vgpu. Those before GVT_NEEDED exist with gover's scheduler.
+ */
+enum gvt_file {
+	GVT_CAP,
+	GVT_BUSY,
+	GVT_SCHED,
+	GVT_NEEDED,
+	GVT_LEASE = GVT_NEEDED,
+	GVT_CEILING,
+	GVT_FILES
+};
+extern const char *const gvt_files[GVT_FILES];
+
+#endif
