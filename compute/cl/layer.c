@@ -37,8 +37,6 @@ static void install(const struct tenant_setup *setup)
 	submit_install(&layer);
 	kernel_install(&layer);
 	transfer_install(&layer);
-	roots_install(&layer);
-	queue_install(&layer);
 	memory_install(&layer);
 	program_install(&layer);
 	if (setup->slice)

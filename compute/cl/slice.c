@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/cl/queue.h"
 #include "compute/cl/record.h"
 #include "compute/cl/slice-plan.h"
 #include "compute/cl/slice-text.h"
@@ -1066,7 +1065,7 @@ static void resize(struct job *job)
 /* Gives the events to the program, if it wants one, or back. */
 static void end_events(struct job *job, cl_int result)
 {
-	const struct queue *queue = queue_find(job->call->queue);
+	const struct queue *queue = submit_find_queue(job->call->queue);
 	cl_event first = job->first != job->last ? job->first : NULL;
 	bool is_given = result == CL_SUCCESS && job->call->event;
 
@@ -1118,7 +1117,7 @@ static bool submit_parts(struct job *job, cl_int *ret_result)
 
 bool slice_launch(const struct slice_call *call, uint64_t items, cl_int *ret_result)
 {
-	const struct queue *queue = queue_find(call->queue);
+	const struct queue *queue = submit_find_queue(call->queue);
 	struct job job = {.call = call, .kernel = find_kernel(call->kernel)};
 	struct slice_launch launch;
 	enum slice_shape shape;

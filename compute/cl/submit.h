@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "compute/cl/queue.h"
 #include "compute/cl/target.h"
 #include "compute/tenant/batch.h"
 #include "compute/tenant/gate.h"
@@ -27,6 +26,34 @@ enum submit_kind {
 	SUBMIT_SHARE,  /* acquire and release of objects of other APIs */
 	SUBMIT_NATIVE, /* a function of the program */
 };
+
+#define QUEUE_PROPERTIES_MAX 16
+
+/*
+ * The layer's record of a command queue. The records are in a table of fixed size and are reused,
+ * never freed, because a completion callback may refer to the record of a released queue.
+ */
+struct queue {
+	cl_command_queue handle; /* NULL: never used; QUEUE_GONE: the queue was released */
+	uint32_t references;	 /* of the program */
+	bool out_of_order;
+	bool measured; /* the target measures times, perhaps only for the layer */
+	bool profiled; /* the program has asked for times */
+	/* the properties with which the program has created the queue, ended by 0 */
+	unsigned int n_properties; /* 0: not known */
+	cl_queue_properties properties[QUEUE_PROPERTIES_MAX];
+	struct batch_mark *mark; /* of its device */
+
+	/* Under the lock, which is held for a few hundred nanoseconds. */
+	bool locked;
+	struct batch batch;   /* submissions since the last batch */
+	cl_event newest;      /* of the newest submission in @batch; owned; NULL: none */
+	unsigned int tracked; /* batches in flight */
+	uint64_t roots;	      /* user events on which every further submission depends */
+};
+
+/* Returns the record, or NULL if the queue is unknown. Takes no lock. */
+struct queue *submit_find_queue(cl_command_queue handle);
 
 struct submission {
 	struct queue *queue;
@@ -64,7 +91,8 @@ bool submit_begin_part(struct submission *ret_submission, cl_command_queue queue
 		       struct estimate *estimate, uint64_t guess_ns, bool is_unit, cl_uint n,
 		       const cl_event *list, cl_event *event);
 
-/* Returns true if a command with this wait list depends on the program: see roots.h. */
+/* Returns true if a command with this wait list depends on the program: it waits for
+ * a user event that is not set, or for a command that does. */
 bool submit_depends(cl_command_queue queue, cl_uint n, const cl_event *list);
 
 /* See gate_passes(). Written once. */

@@ -40,10 +40,8 @@ static inline cl_int target_answer(const void *from, size_t n, size_t size, void
 
 /* Each file of hooks replaces its functions in @table, which is a copy of the target's. */
 void submit_install(cl_icd_dispatch *table);
-void roots_install(cl_icd_dispatch *table);
 void kernel_install(cl_icd_dispatch *table);
 void transfer_install(cl_icd_dispatch *table);
-void queue_install(cl_icd_dispatch *table);
 void memory_install(cl_icd_dispatch *table);
 void program_install(cl_icd_dispatch *table);
 
