@@ -42,7 +42,7 @@
  */
 #include <math.h>
 
-#include "gpu/cgroup-limit.h"
+#include "gpu/cgroup.h"
 
 /* minimum of the kernel (min_cfs_quota_period in kernel/sched/core.c) */
 #define QUOTA_MIN_US	 1000

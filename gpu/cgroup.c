@@ -1,20 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The common part of control groups versions 1 and 2. In version 1 a group exists in several
- * hierarchies at once, because cpu, cpuacct and cpuset can have separate mounts. Callers see only
- * one group. A group that cannot be created in all hierarchies is removed again.
+ * Control groups of both versions. In version 1 a group exists in several hierarchies at once,
+ * because cpu, cpuacct and cpuset can have separate mounts. Callers see only one group. A group
+ * that cannot be created in all hierarchies is removed again. Version 1: while a limit changes, it
+ * never exceeds the larger of its old and new values (Documentation/admin-guide/cgroup-v1,
+ * scheduler/sched-bwc.rst). Version 2: no controller is disabled, because other programs may use it
+ * (cgroup-v2.rst). A group is never pinned to all cores: the X server, the daemon and other
+ * programs need at least one core.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/parse.h"
 #include "gpu/cgroup.h"
+
+#define LIST_MAX 4096
 
 enum { CPU, CPUACCT, CPUSET, CONTROLLERS };
 static const char *const controllers[CONTROLLERS] = {"cpu", "cpuacct", "cpuset"};
@@ -431,3 +441,362 @@ int cgroup_write_limit(const struct cgroup_files *files, const struct cgroup_lim
 		r = file_pwrite_i64(files->burst, limit->burst_us);
 	return r;
 }
+
+/* Adds the cores of a list such as "0-2,7" to @cpus. An empty list adds no cores. */
+static int parse_cpus(char *text, cpu_set_t *cpus)
+{
+	if (text[0] == '\0')
+		return 0;
+	for (char *next = text, *part; (part = strsep(&next, ","));) {
+		const char *first = strsep(&part, "-");
+		int64_t from, to;
+
+		if (parse_int(first, 0, CPU_SETSIZE - 1, &from) < 0 ||
+		    parse_int(part ? part : first, from, CPU_SETSIZE - 1, &to) < 0)
+			return -EINVAL;
+		for (int64_t i = from; i <= to; i++)
+			CPU_SET((size_t)i, cpus);
+	}
+	return 0;
+}
+
+static int read_cpus(const struct cgroup_host *host, const char *group, const char *file,
+		     cpu_set_t *ret_cpus)
+{
+	char path[PATH_MAX], text[LIST_MAX];
+	int r = cgroup_path(host, host->cpuset, group, file, path);
+
+	CPU_ZERO(ret_cpus);
+	if (r == 0)
+		r = file_read_text(path, text, sizeof(text));
+	return r < 0 ? r : parse_cpus(text, ret_cpus);
+}
+
+static int write_cpus(const struct cgroup_host *host, const char *group, const cpu_set_t *cpus)
+{
+	char path[PATH_MAX], text[LIST_MAX] = "";
+	int r = cgroup_path(host, host->cpuset, group, "cpuset.cpus", path);
+	size_t n = 0;
+
+	for (size_t i = 0; r == 0 && i < CPU_SETSIZE && n < sizeof(text); i++)
+		if (CPU_ISSET(i, cpus))
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%zu", n ? "," : "", i);
+	if (n >= sizeof(text))
+		return -ENOBUFS;
+	return r < 0 ? r : file_write_text(path, text);
+}
+
+struct siblings {
+	const struct cgroup_host *host;
+	const char *parent, *group;
+	const cpu_set_t *all;
+	cpu_set_t *left;
+};
+
+/*
+ * Removes the cores of sibling group @name from @left, unless the group can use all cores: such a
+ * group is not pinned.
+ */
+static int subtract_sibling(void *userdata, const char *name)
+{
+	const struct siblings *siblings = userdata;
+	char sibling[PATH_MAX];
+	cpu_set_t cpus;
+	int r;
+
+	if (snprintf(sibling, sizeof(sibling), "%s/%s", siblings->parent, name) >=
+	    (int)sizeof(sibling))
+		return -ENAMETOOLONG;
+	if (strcmp(sibling, siblings->group) == 0)
+		return 0;
+	r = read_cpus(siblings->host, sibling, "cpuset.cpus", &cpus);
+	if (r < 0 || CPU_EQUAL(&cpus, siblings->all))
+		return r == -ENOENT ? 0 : r;
+	CPU_AND(&cpus, &cpus, siblings->left);
+	CPU_XOR(siblings->left, siblings->left, &cpus);
+	return 0;
+}
+
+int cgroup_pin(const struct cgroup_host *host, const char *group, int cores)
+{
+	char parent[PATH_MAX];
+	cpu_set_t all, left, ours;
+	int r;
+
+	if (host->cpuset < 0)
+		return 0;
+	cgroup_parent(group, parent);
+	r = read_cpus(host, parent, host->version->cpus_file, &all);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	left = all;
+	r = cgroup_each(host, parent, subtract_sibling,
+			&(struct siblings){host, parent, group, &all, &left});
+	if (r < 0)
+		return r;
+	if (CPU_COUNT(&left) <= cores)
+		return 0;
+	CPU_ZERO(&ours);
+	for (size_t i = CPU_SETSIZE; i-- > 0 && CPU_COUNT(&ours) < cores;)
+		if (CPU_ISSET(i, &left))
+			CPU_SET(i, &ours);
+	r = write_cpus(host, group, &ours);
+	return r < 0 ? r : 1;
+}
+
+int cgroup_cores_of(const struct cgroup_host *host, const char *group)
+{
+	cpu_set_t cpus;
+
+	if (host->cpuset >= 0 && read_cpus(host, group, host->version->cpus_file, &cpus) == 0 &&
+	    CPU_COUNT(&cpus) > 0)
+		return CPU_COUNT(&cpus);
+	return (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+int cgroup_cores(const struct cgroup_host *host)
+{
+	return cgroup_cores_of(host, "");
+}
+
+int cgroup_maximize_weight(const struct cgroup_host *host, const char *group)
+{
+	char path[PATH_MAX];
+	int r = cgroup_path(host, 0, group, host->version->weight_file, path);
+
+	return r < 0 ? r : file_write_text(path, host->version->heaviest);
+}
+
+/* --- the weight as a share --- */
+
+/*
+ * The weight of a share of 1 % is chosen so that every whole percent is exact, and so that no share
+ * has the weight of a new group: 1024 in version 1 (2..262144), 100 in version 2 (1..10000). The
+ * multiples are unusual numbers, because such a weight marks a group of a GPU with guarantees.
+ *
+ * The table shows the shares of busy loops on one core that were read over 1 s (Linux 6.18, version
+ * 1, other programs busy on the same core).
+ *
+ *	shares          got
+ *	10, 30, 60 %    9.6..9.9, 29.6..29.8, 58.5..59.5 %
+ *	10, 30 %        25.0..25.2, 74.4..75.0 %
+ */
+
+int cgroup_write_share(const struct cgroup_files *files, int pct)
+{
+	if (files->weight < 0)
+		return -EOPNOTSUPP;
+	if (pct < 1 || pct > 100)
+		return -EINVAL;
+	return file_pwrite_i64(files->weight, (int64_t)pct * files->version->weight_of_1_pct);
+}
+
+int cgroup_read_share(const struct cgroup_files *files, int *ret_pct)
+{
+	uint64_t weight, one = (uint64_t)files->version->weight_of_1_pct, pct;
+	int r;
+
+	if (files->weight < 0)
+		return -EOPNOTSUPP;
+	r = file_pread_u64(files->weight, &weight);
+	if (r < 0)
+		return r;
+	if (weight == (uint64_t)files->version->default_weight) {
+		*ret_pct = 0;
+		return 0;
+	}
+	pct = weight / one + (weight % one >= (one + 1) / 2);
+	*ret_pct = pct < 1 ? 1 : pct > 100 ? 100 : (int)pct;
+	return (uint64_t)*ret_pct * one == weight;
+}
+
+int cgroup_clear_share(const struct cgroup_files *files)
+{
+	if (files->weight < 0)
+		return -EOPNOTSUPP;
+	return file_pwrite_i64(files->weight, files->version->default_weight);
+}
+
+static int inherit(const struct cgroup_host *host, const char *group, const char *file)
+{
+	char parent[PATH_MAX], from[PATH_MAX], to[PATH_MAX], text[4096];
+	int r;
+
+	cgroup_parent(group, parent);
+	r = cgroup_path(host, host->cpuset, parent, file, from);
+	if (r == 0)
+		r = cgroup_path(host, host->cpuset, group, file, to);
+	if (r == 0)
+		r = file_read_text(from, text, sizeof(text));
+	return r < 0 ? r : file_write_text(to, text);
+}
+
+/* A new cpuset has no cores and no memory nodes, and processes cannot join it without them. */
+static int v1_settle(const struct cgroup_host *host, const char *group)
+{
+	int r;
+
+	if (host->cpuset < 0)
+		return 0;
+	r = inherit(host, group, "cpuset.cpus");
+	return r < 0 ? r : inherit(host, group, "cpuset.mems");
+}
+
+static int v1_read_usage(const struct cgroup_files *files, uint64_t *ret_ns)
+{
+	return file_pread_u64(files->usage, ret_ns);
+}
+
+static int v1_read_limit(const struct cgroup_files *files, struct cgroup_limit *ret_limit)
+{
+	char text[24];
+	int64_t quota;
+	uint64_t period;
+	int r;
+
+	r = file_pread_text(files->limit, text, sizeof(text));
+	if (r < 0)
+		return r;
+	/* The kernel shows -1 for no limit, and never 0. */
+	r = parse_int(text, -1, INT64_MAX, &quota);
+	if (r < 0 || quota == 0)
+		return -EINVAL;
+	r = file_pread_u64(files->period, &period);
+	if (r < 0 || period == 0)
+		return r < 0 ? r : -EINVAL;
+	*ret_limit = (struct cgroup_limit){
+		.quota_us = quota < 0 ? 0 : quota,
+		.period_us = (int64_t)period,
+	};
+	return 0;
+}
+
+/* Quota and period are two files, and the kernel compares each write with the parent's limit. The
+ * write that makes the limit smaller must be first. */
+static int v1_write_limit(const struct cgroup_files *files, const struct cgroup_limit *limit)
+{
+	uint64_t period;
+	int r;
+
+	r = file_pread_u64(files->period, &period);
+	if (r == 0 && (uint64_t)limit->period_us > period)
+		r = file_pwrite_i64(files->period, limit->period_us);
+	if (r == 0)
+		r = file_pwrite_i64(files->limit, limit->quota_us);
+	if (r == 0 && (uint64_t)limit->period_us < period)
+		r = file_pwrite_i64(files->period, limit->period_us);
+	return r;
+}
+
+const struct cgroup_version cgroup_v1 = {
+	.number = 1,
+	.usage_file = "cpuacct.usage",
+	.limit_file = "cpu.cfs_quota_us",
+	.period_file = "cpu.cfs_period_us",
+	.burst_file = "cpu.cfs_burst_us",
+	.weight_file = "cpu.shares",
+	.cpus_file = "cpuset.cpus",
+	.heaviest = "262144",
+	.default_weight = 1024,
+	.weight_of_1_pct = 2503, /* a prime: no round weight of an operator is a multiple */
+	.settle = v1_settle,
+	.read_usage = v1_read_usage,
+	.read_limit = v1_read_limit,
+	.write_limit = v1_write_limit,
+};
+
+/* A group has a controller only if its parent enables it for the groups below. */
+static int enable_below(const struct cgroup_host *host, const char *group, const char *controller)
+{
+	char path[PATH_MAX], list[1024];
+	int r;
+
+	r = cgroup_path(host, 0, group, "cgroup.subtree_control", path);
+	if (r == 0)
+		r = file_read_text(path, list, sizeof(list));
+	if (r < 0)
+		return r;
+	for (char *next = list, *word; (word = strsep(&next, " "));)
+		if (strcmp(word, controller + 1) == 0)
+			return 0;
+	return file_write_text(path, controller);
+}
+
+static int v2_admit(const struct cgroup_host *host, const char *group)
+{
+	/*
+	 * cpuset is optional: without cpuset the GPU is limited by its quota but not pinned to
+	 * cores.
+	 */
+	if (host->cpuset >= 0)
+		(void)enable_below(host, group, "+cpuset");
+	return enable_below(host, group, "+cpu");
+}
+
+static int v2_read_usage(const struct cgroup_files *files, uint64_t *ret_ns)
+{
+	static const char key[] = "usage_usec ";
+	char text[4096];
+	int64_t us;
+	int r;
+
+	r = file_pread_text(files->usage, text, sizeof(text));
+	if (r < 0)
+		return r;
+	for (char *next = text, *line; (line = strsep(&next, "\n"));) {
+		if (strncmp(line, key, strlen(key)) != 0)
+			continue;
+		r = parse_int(line + strlen(key), 0, INT64_MAX / 1000, &us);
+		if (r < 0)
+			return -EINVAL;
+		*ret_ns = (uint64_t)us * 1000;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+/* Reads "max PERIOD" or "QUOTA PERIOD", in microseconds. */
+static int v2_read_limit(const struct cgroup_files *files, struct cgroup_limit *ret_limit)
+{
+	struct cgroup_limit limit = {0};
+	char text[64], *period;
+	int r;
+
+	r = file_pread_text(files->limit, text, sizeof(text));
+	if (r < 0)
+		return r;
+	period = strchr(text, ' ');
+	if (!period)
+		return -EINVAL;
+	*period++ = '\0';
+	if (strcmp(text, "max") != 0 && parse_int(text, 1, INT64_MAX, &limit.quota_us) < 0)
+		return -EINVAL;
+	if (parse_int(period, 1, INT64_MAX, &limit.period_us) < 0)
+		return -EINVAL;
+	*ret_limit = limit;
+	return 0;
+}
+
+static int v2_write_limit(const struct cgroup_files *files, const struct cgroup_limit *limit)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%" PRId64 " %" PRId64, limit->quota_us, limit->period_us);
+	return file_pwrite_text(files->limit, text);
+}
+
+const struct cgroup_version cgroup_v2 = {
+	.number = 2,
+	.usage_file = "cpu.stat",
+	.limit_file = "cpu.max",
+	.burst_file = "cpu.max.burst",
+	.weight_file = "cpu.weight",
+	.cpus_file = "cpuset.cpus.effective",
+	.heaviest = "10000",
+	.default_weight = 100,
+	.weight_of_1_pct = 99,
+	.admit = v2_admit,
+	.read_usage = v2_read_usage,
+	.read_limit = v2_read_limit,
+	.write_limit = v2_write_limit,
+};

@@ -12,10 +12,22 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "gpu/cgroup-limit.h"
 
 #define CGROUP_MOUNTINFO  "/proc/self/mountinfo"
 #define CGROUP_MOUNTS_MAX 3
+
+/* the smallest limit in cores: a quota of 1 ms in a period of 100 ms */
+#define CGROUP_CORES_MIN 0.01
+
+struct cgroup_limit {
+	int64_t quota_us; /* CPU time in each period, in us; 0: unlimited */
+	int64_t period_us;
+	/*
+	 * maximum unused quota that the group can use later; not set when a limit is read from the
+	 * kernel
+	 */
+	int64_t burst_us;
+};
 
 struct cgroup_mount {
 	char path[PATH_MAX];
@@ -107,6 +119,18 @@ int cgroup_parse_member(const struct cgroup_host *host, const char *text, char r
 
 int cgroup_open(const struct cgroup_host *host, const char *group, struct cgroup_files *ret_files);
 void cgroup_close(struct cgroup_files *files);
+/* Returns the limit for a group with @cores (>= CGROUP_CORES_MIN) and no groups below it. */
+struct cgroup_limit cgroup_limit_for(double cores);
+
+/*
+ * Returns the limit for a group that contains other groups. It is chosen so that the limits of
+ * those groups take effect first.
+ */
+struct cgroup_limit cgroup_limit_parent(double cores);
+
+/* Returns the cores that @limit allows; 0: unlimited. */
+double cgroup_limit_cores(const struct cgroup_limit *limit);
+
 int cgroup_write_limit(const struct cgroup_files *files, const struct cgroup_limit *limit);
 
 /* Gives a group the maximum CPU weight. */

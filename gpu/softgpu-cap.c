@@ -93,7 +93,7 @@ int softgpu_cap_read_ceiling(const struct cgroup_files *files, const struct soft
 
 /*
  * Without guarantees, an operator may give a group any weight. It is not a share unless it is
- * exactly the weight of one (gpu/cgroup-cpus.c).
+ * exactly the weight of one (gpu/cgroup.c).
  */
 static int convert_to_limit(const struct cgroup_files *files, const struct softgpu_scale *scale)
 {
