@@ -8,7 +8,7 @@
 #include "compute/channel/control.h"
 #include "gover-d/config/flavor.h"
 #include "gover-d/config/table.h"
-#include "gpu/drm-device.h"
+#include "gpu/drm.h"
 
 static int check_gpu_names(const struct config *config, struct err *reterr)
 {

@@ -2,8 +2,7 @@
 /* Tests backend drm on a folder instead of proc and control groups. */
 #include "tests/unit/monitor/truth/test-truth.h"
 
-#include "gpu/drm-device.h"
-#include "gpu/drm-groups.h"
+#include "gpu/drm.h"
 #include "gpu/gpu.h"
 
 #define CONTAINER "docker-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope"
@@ -12,7 +11,7 @@ static struct gpu *gpu;
 static struct gpu_config config;
 static struct err err;
 static uint64_t now_ns;
-static char listed[512];
+static char listed[8192];
 
 static int set_up(void)
 {
@@ -165,6 +164,27 @@ TEST(a_group_with_the_id_of_another_is_listed_and_refused)
 	for (int i = 0; i < 80; i++)
 		(void)physical();
 	assert_string_equal(list(), "docker-0123456789ab=100 ");
+}
+
+TEST(groups_beyond_the_limit_are_listed_and_refused)
+{
+	struct gpu_vgpu *vgpu;
+	char group[64], *id = NULL;
+
+	for (int i = 0; i <= 256; i++) {
+		snprintf(group, sizeof(group), "system.slice/g%d", i);
+		add_process(1000 + i, group);
+		add_drm_file(1000 + i, 3, 1 + (unsigned int)i, 0);
+	}
+	open_gpu();
+	(void)physical();
+	for (char *rest = (char *)(uintptr_t)list(), *word; (word = strsep(&rest, " "));)
+		if (strchr(word, '-'))
+			id = word;
+	assert_non_null(id);
+	*strchr(id, '=') = '\0';
+	assert_int_equal(gpu_drm_ops.attach(gpu, id, now_ns, &vgpu, &err), -ENOSPC);
+	assert_non_null(strstr(err.msg, "more than 256 control groups use the GPU"));
 }
 
 TEST(readings_are_the_use_of_the_group)
@@ -482,4 +502,86 @@ TEST(open_explains_what_is_wrong)
 	strcpy(config.proc, "/nowhere");
 	assert_int_equal(gpu_drm_ops.open(&config, &gpu, &err), -ENOENT);
 	gpu = NULL;
+}
+
+TEST(names_of_groups_become_ids)
+{
+	static const struct {
+		const char *name, *id;
+	} rows[] = {
+		{"a", "a"},
+		{"game.service", "game"},
+		{CONTAINER, "docker-0123456789ab"},
+		{"libpod-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+		 "libpod-0123456789ab"},
+		{"machine-qemu\\x2d3\\x2dvm1.scope", "machine-qemu-3-vm1"},
+		{"kubepods-burstable-pod1b8e6b52_2d2f_4f2c_9d5e_0a6d8c1f9b3a.slice",
+		 "kubepods-burstable-pod1b8e6b52_2d2f_4f2c_9d5e_0a6d8c1f9b3a"},
+		{"0123456789012345678901234567890123456789x01234567890123456789xyz-0123456",
+		 "012345678901x01234567890123456789xyz-0123456"},
+		/* with the id of another group: the type of the unit, or a hash */
+		{"game.scope", "game.scope"},
+		{"game.slice", "game.slice"},
+		{"game.scope.service", "game.scope-"},
+		{"a b@c", "a_b_c-"},
+		{"a_b_c", "a_b_c"},
+		{"a\\x2db.service", "a-b-"},
+		{"machine-a\\x2db-c.scope", "machine-a-b-c.scope-"},
+		/* without a valid id */
+		{".hidden", "hidden-"},
+		{".scope", "scope-"},
+		{"-", ""},
+		{"y23456789-123456789-123456789-123456789-123456789-123456789-1234",
+		 "y23456789-123456789-123456789-123456789-123456789-1234-"},
+		{"y23456789-123456789-123456789-123456789-123456789-123456789-123",
+		 "y23456789-123456789-123456789-123456789-123456789-123456789-123"},
+	};
+	char id[ID_MAX], again[ID_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		size_t n = strlen(rows[i].id);
+		bool hashed = n == 0 || rows[i].id[n - 1] == '-';
+
+		drm_group_id("system.slice", rows[i].name, id);
+		if (hashed ? strncmp(id, rows[i].id, n) != 0 || strlen(id) != n + 8
+			   : strcmp(id, rows[i].id) != 0)
+			fail_msg("%s: %s", rows[i].name, id);
+		assert_true(id_valid(id));
+		drm_group_id("machine.slice", rows[i].name, again);
+		assert_int_equal(strcmp(id, again) != 0, hashed);
+	}
+}
+
+TEST(a_parent_has_several_notations)
+{
+	static const struct {
+		const char *text, *parent; /* NULL: refused */
+	} rows[] = {
+		{"0000:03:00.0", "0000:03:00.0"},
+		{"03:00.0", "0000:03:00.0"},
+		{"00000000:03:00.0", "0000:03:00.0"},
+		{"0000:AF:1F.7", "0000:af:1f.7"},
+		{"10000:e1:00.0", "10000:e1:00.0"},
+		{"panfrost", "panfrost"},
+		{"nonsense", NULL},
+		{"amdgpu", NULL}, /* a PCI GPU is named by its address */
+		{"3:0.0", NULL},
+		{"0000:03:00", NULL},
+		{"0000:03:00.0 ", NULL},
+		{"0000:03:00.8", NULL},
+		{"0000:03:20.0", NULL},
+		{"000000000:03:00.0", NULL},
+		{"0x00:03:00.0", NULL},
+		{":03:00.0", NULL},
+		{"GPU-5a6b7c8d", NULL},
+		{"", NULL},
+	};
+	char parent[GPU_PARENT_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		int r = drm_device_parse(rows[i].text, parent);
+
+		if (rows[i].parent ? r != 0 || strcmp(parent, rows[i].parent) != 0 : r != -EINVAL)
+			fail_msg("\"%s\": %d", rows[i].text, r);
+	}
 }

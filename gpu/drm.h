@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Parses [gpu] parent of backend drm, and finds the GPU that it selects in sysfs. */
-#ifndef GPU_DRM_DEVICE_H
-#define GPU_DRM_DEVICE_H
+/* The names of backend drm: [gpu] parent, the GPU that it selects in sysfs, and the ids of vGPUs.
+ */
+#ifndef GPU_DRM_H
+#define GPU_DRM_H
 
 #include "gpu/gpu.h"
 
@@ -26,5 +27,14 @@ int drm_device_parse(const char *text, char ret_parent[GPU_PARENT_MAX]);
  */
 int drm_device_find(const char *sysfs, const char *parent, char ret_device[GPU_PARENT_MAX],
 		    char ret_path[PATH_MAX], struct err *reterr);
+
+/*
+ * Writes the id of the vGPU of the control group ROOT/@name, which depends on nothing else. A
+ * service has its name without .service. A container has the first 12 digits of its long id, as in
+ * the tables of docker and podman. Containers, pods of Kubernetes (kubepods*) and virtual machines
+ * (machine-*) have no .scope or .slice. If another name could have the same id, because it is too
+ * long or has characters that an id cannot have, the id ends with a hash of the path.
+ */
+void drm_group_id(const char *root, const char *name, char ret_id[ID_MAX]);
 
 #endif
