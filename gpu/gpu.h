@@ -37,7 +37,7 @@ struct gpu_config {
 	char socket[GPU_SOCKET_MAX]; /* lib: socket of the arbiter for programs */
 	char truth[8];		     /* drm: "auto", "fdinfo", "nvml" or "none" */
 	char proc[GPU_ROOT_MAX];     /* drm: path of the proc file system; "": /proc */
-	char discipline[16];	     /* lib: how the arbiter gives turns; compute/arbiter/arbiter.c */
+	char discipline[16];	     /* lib: how the arbiter gives turns; compute/arbiter/turn.c */
 	/* "hard": caps are limits; "guarantee": caps are guaranteed shares; "auto": guarantee if
 	 * the host offers it; "": hard */
 	char sharing[16];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The interface between the life of a turn (arbiter.c) and the disciplines, and what both use. Only
+ * The interface between the life of a turn (turn.c) and the disciplines, and what both use. Only
  * compute/arbiter/ includes this file. A discipline decides the order and the slices. Turns,
  * leases, caps and accounting are the same in all disciplines.
  */

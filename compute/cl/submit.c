@@ -27,7 +27,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "compute/cl/slice.h"
 #include "compute/cl/submit.h"
 #include "compute/cl/target.h"
 #include "compute/tenant/gate.h"
@@ -296,22 +295,6 @@ static cl_int CL_API_CALL set_queue_property(cl_command_queue handle,
 	if (flags & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
 		queue->out_of_order = enable;
 	return result;
-}
-
-static cl_int CL_API_CALL get_profiling_info(cl_event event, cl_profiling_info name, size_t size,
-					     void *value, size_t *ret_size)
-{
-	cl_command_queue handle = NULL;
-	const struct queue *queue;
-
-	if (target.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(handle), &handle, NULL) ==
-	    CL_SUCCESS) {
-		queue = submit_find_queue(handle);
-		if (queue && !queue->profiled)
-			return CL_PROFILING_INFO_NOT_AVAILABLE;
-	}
-	return target.clGetEventProfilingInfo(slice_timed_event(event, name), name, size, value,
-					      ret_size);
 }
 
 struct flight {
@@ -926,7 +909,6 @@ void submit_install(cl_icd_dispatch *table)
 	INSTALL(table, clReleaseCommandQueue, release_queue);
 	INSTALL(table, clGetCommandQueueInfo, get_queue_info);
 	INSTALL(table, clSetCommandQueueProperty, set_queue_property);
-	INSTALL(table, clGetEventProfilingInfo, get_profiling_info);
 	INSTALL(table, clCreateUserEvent, create_user_event);
 	INSTALL(table, clEnqueueMarkerWithWaitList, marker_with);
 	INSTALL(table, clEnqueueBarrierWithWaitList, barrier_with);
