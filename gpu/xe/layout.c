@@ -76,11 +76,6 @@ static const struct xe_layout layouts[] = {
 	},
 };
 
-const struct xe_layout *xe_layout_at(int index)
-{
-	return index >= 0 && index < (int)ARRAY_SIZE(layouts) ? &layouts[index] : NULL;
-}
-
 static const struct {
 	int error;
 	const char *text;

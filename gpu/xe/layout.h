@@ -55,9 +55,6 @@ struct xe_files {
 	int n;
 };
 
-/* Returns the layout at @index in the table, or NULL past the end. */
-const struct xe_layout *xe_layout_at(int index);
-
 /*
  * Finds the GPU with the PCI address @pci below @root, or with "" the only one of the host. Returns
  * -EOPNOTSUPP if this process finds none, -EINVAL if there are several.

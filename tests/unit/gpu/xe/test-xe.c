@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "gpu/xe/layout.h"
+#include "gpu/xe/layout.c"
 #include "gpu/xe/pmu.h"
 #include "gpu/xe/quanta.h"
 #include "tests/unit/gpu/test-gvt.h"
@@ -501,11 +501,11 @@ TEST(missing_counters_are_opened_later_with_growing_delays)
 }
 
 /* Folders of a device with two GTs in each layout. The names of PF and VF are filled in. */
-static const struct layout {
+static const struct tree {
 	const char *layout, *driver;
 	const char *functions[2]; /* folders with the settings of a function */
 	const char *if_idle[2];
-} layouts[] = {
+} trees[] = {
 	{"debugfs", "xe",
 	 .functions = {"kernel/debug/dri/" PF "/sriov/%s/tile0/gt0",
 		       "kernel/debug/dri/" PF "/sriov/%s/tile0/gt1"},
@@ -534,7 +534,7 @@ static void folder(const char *format, const char *function, char path[256])
 	snprintf(path, 256, "%.*s%s%s", (int)(at - format), format, function, at + 2);
 }
 
-static void make_function(const struct layout *row, const char *function)
+static void make_function(const struct tree *row, const char *function)
 {
 	char path[256];
 
@@ -546,7 +546,7 @@ static void make_function(const struct layout *row, const char *function)
 	}
 }
 
-static void make_layout(const struct layout *row)
+static void make_layout(const struct tree *row)
 {
 	char to[64], from[192];
 
@@ -566,7 +566,7 @@ static void make_layout(const struct layout *row)
 	}
 }
 
-static void expect_setting(const struct layout *row, const char *function, const char *value)
+static void expect_setting(const struct tree *row, const char *function, const char *value)
 {
 	char path[256];
 
@@ -576,7 +576,7 @@ static void expect_setting(const struct layout *row, const char *function, const
 	}
 }
 
-static void check_layout(const struct layout *row)
+static void check_layout(const struct tree *row)
 {
 	char path[256], was[GPU_SHARING_MAX];
 	int cap_pct;
@@ -616,8 +616,8 @@ static void check_layout(const struct layout *row)
 
 TEST(caps_and_sharing_work_on_each_layout)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++)
-		check_layout(&layouts[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(trees); i++)
+		check_layout(&trees[i]);
 }
 
 TEST(the_newest_layout_is_used)
@@ -626,8 +626,8 @@ TEST(the_newest_layout_is_used)
 
 	assert_non_null(places);
 	make_device(2, 2);
-	make_layout(&layouts[0]);
-	make_layout(&layouts[1]);
+	make_layout(&trees[0]);
+	make_layout(&trees[1]);
 	assert_int_equal(xe_place_all(root, places, 4), 1);
 	assert_string_equal(places[0].layout->name, "sriov_admin");
 	free(places);
@@ -671,12 +671,12 @@ static void add_cell(char row[512], const char *path, const char *word)
 TEST(the_guide_lists_each_layout)
 {
 	CLEANUP_FREE char *text = NULL;
-	const struct xe_layout *layout;
 	const char *at;
 
 	assert_int_equal(file_read("docs/sriov.md", 1 << 20, &text, NULL), 0);
 	at = text;
-	for (int i = 0; (layout = xe_layout_at(i)); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++) {
+		const struct xe_layout *layout = &layouts[i];
 		char row[512] = "\n|";
 
 		add_cell(row, layout->name, "");
