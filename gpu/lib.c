@@ -290,16 +290,7 @@ static int add_tenant(struct arbiter *arbiter, const struct compute_tenant *tena
 	return r;
 }
 
-static int remove_tenant(struct arbiter *arbiter, uint32_t index)
-{
-	struct compute_request request;
-	struct compute_reply reply;
-
-	compute_control_make_request(COMPUTE_REMOVE, 0, &request);
-	request.tenant = index;
-	return call(arbiter, &request, &reply);
-}
-
+/* @verb: COMPUTE_SET_CAP (percent), COMPUTE_SET_MEMORY (bytes) or COMPUTE_REMOVE (0). */
 static int set_tenant(struct arbiter *arbiter, enum compute_verb verb, uint32_t index,
 		      uint64_t value)
 {
@@ -312,16 +303,6 @@ static int set_tenant(struct arbiter *arbiter, enum compute_verb verb, uint32_t 
 		request.cap_pct = (uint32_t)value;
 	else
 		request.memory_max_bytes = value;
-	return call(arbiter, &request, &reply);
-}
-
-static int request_discipline(struct arbiter *arbiter)
-{
-	struct compute_request request;
-	struct compute_reply reply;
-
-	compute_control_make_request(COMPUTE_SET_DISCIPLINE, 0, &request);
-	strcpy(request.id, arbiter->discipline);
 	return call(arbiter, &request, &reply);
 }
 
@@ -457,7 +438,7 @@ static void remove_lost_tenants(struct gpu *gpu)
 		    cgroup_path(&gpu->tree.host, 0, gpu->tree.group, id + n + 1, path) < 0)
 			continue;
 		if (access(path, F_OK) < 0 && errno == ENOENT)
-			(void)remove_tenant(arbiter, arbiter->tenants[i].index);
+			(void)set_tenant(arbiter, COMPUTE_REMOVE, arbiter->tenants[i].index, 0);
 	}
 }
 
@@ -518,11 +499,15 @@ static int open_existing(struct gpu *gpu, struct err *reterr)
 static int set_discipline(struct gpu *gpu, struct err *reterr)
 {
 	const char *discipline = gpu->arbiter.discipline;
+	struct compute_request request;
+	struct compute_reply reply;
 	int r;
 
 	if (strcmp(gpu->arbiter.device.discipline, discipline) == 0)
 		return 0;
-	r = request_discipline(&gpu->arbiter);
+	compute_control_make_request(COMPUTE_SET_DISCIPLINE, 0, &request);
+	strcpy(request.id, discipline);
+	r = call(&gpu->arbiter, &request, &reply);
 	return r < 0 ? err_fail(reterr, -r, "socket %s: discipline %s cannot be set: %s",
 				gpu->arbiter.socket, discipline, strerror(-r))
 		     : 0;
@@ -611,7 +596,7 @@ static int add_new(struct gpu *gpu, const char *group, int cap_pct, struct err *
 		return r;
 	old = find_tenant(&gpu->arbiter, tenant.id, COMPUTE_TENANT_NONE);
 	if (old)
-		(void)remove_tenant(&gpu->arbiter, old->index);
+		(void)set_tenant(&gpu->arbiter, COMPUTE_REMOVE, old->index, 0);
 	r = add_tenant(&gpu->arbiter, &tenant);
 	return r < 0 ? err_fail(reterr, -r, "socket %s: tenant %s cannot be added: %s",
 				gpu->arbiter.socket, tenant.id, strerror(-r))
@@ -648,7 +633,7 @@ static int lib_destroy(struct gpu *gpu, const char *id, struct err *reterr)
 	    refresh(gpu, gpu->arbiter.now_ns, NULL) == 0) {
 		tenant = find_tenant(&gpu->arbiter, name, COMPUTE_TENANT_NONE);
 		if (tenant)
-			(void)remove_tenant(&gpu->arbiter, tenant->index);
+			(void)set_tenant(&gpu->arbiter, COMPUTE_REMOVE, tenant->index, 0);
 	}
 	return r;
 }

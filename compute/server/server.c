@@ -78,7 +78,7 @@ struct connection {
 struct server {
 	struct accelerator *accelerator;
 	int epoll;
-	struct watched clients, controls, bell, timer, signals;
+	struct watched own[WATCH_CONNECTION]; /* by their kinds */
 	struct unix_listener clients_name, controls_name;
 	uint64_t idle_ns; /* fps_process_clock_ns() when no client waited to be accepted */
 	struct cgroup_host groups;
@@ -163,13 +163,13 @@ static int open_sockets(struct server *server, const struct server_options *opti
 
 	(void)snprintf(control, sizeof(control), "%s%s", options->socket, COMPUTE_CONTROL_SUFFIX);
 	/* The control socket first: the second arbiter of a device fails before it has clients. */
-	server->controls.fd = unix_listener_open(control, SOCK_SEQPACKET, 0600, BACKLOG,
-						 &server->controls_name, reterr);
-	if (server->controls.fd < 0)
-		return server->controls.fd;
-	server->clients.fd = unix_listener_open(options->socket, SOCK_SEQPACKET, 0666, BACKLOG,
-						&server->clients_name, reterr);
-	return server->clients.fd < 0 ? server->clients.fd : 0;
+	server->own[WATCH_CONTROLS].fd = unix_listener_open(control, SOCK_SEQPACKET, 0600, BACKLOG,
+							    &server->controls_name, reterr);
+	if (server->own[WATCH_CONTROLS].fd < 0)
+		return server->own[WATCH_CONTROLS].fd;
+	server->own[WATCH_CLIENTS].fd = unix_listener_open(options->socket, SOCK_SEQPACKET, 0666,
+							   BACKLOG, &server->clients_name, reterr);
+	return server->own[WATCH_CLIENTS].fd < 0 ? server->own[WATCH_CLIENTS].fd : 0;
 }
 
 static int open_accelerator(struct server *server, const struct server_options *options,
@@ -184,8 +184,8 @@ static int open_accelerator(struct server *server, const struct server_options *
 
 	if (r < 0)
 		return err_fail(reterr, -r, "cannot create the beacon: %s", strerror(-r));
-	server->bell.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (server->bell.fd < 0)
+	server->own[WATCH_BELL].fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (server->own[WATCH_BELL].fd < 0)
 		return err_fail(reterr, errno, "cannot create the bell: %s", strerror(errno));
 	return 0;
 }
@@ -199,11 +199,8 @@ int server_open(const struct server_options *options, struct server **ret_server
 	if (!server)
 		return err_fail(reterr, ENOMEM, "%s", strerror(ENOMEM));
 	server->epoll = -1;
-	server->clients = (struct watched){WATCH_CLIENTS, -1};
-	server->controls = (struct watched){WATCH_CONTROLS, -1};
-	server->bell = (struct watched){WATCH_BELL, -1};
-	server->timer = (struct watched){WATCH_TIMER, -1};
-	server->signals = (struct watched){WATCH_SIGNALS, -1};
+	for (size_t i = 0; i < WATCH_CONNECTION; i++)
+		server->own[i] = (struct watched){(enum watch)i, -1};
 	server->idle_ns = fps_process_clock_ns();
 	server->has_groups = cgroup_find(CGROUP_MOUNTINFO, &server->groups, NULL) == 0;
 	r = open_accelerator(server, options, reterr);
@@ -228,12 +225,9 @@ void server_close(struct server *server)
 		end_connection(server, c);
 	free_ended(server);
 	accelerator_free(server->accelerator);
-	for (const struct watched **at =
-		     (const struct watched *[]){&server->clients, &server->controls, &server->bell,
-						&server->timer, &server->signals, NULL};
-	     *at; at++)
-		if ((*at)->fd >= 0)
-			(void)close((*at)->fd);
+	for (size_t i = 0; i < WATCH_CONNECTION; i++)
+		if (server->own[i].fd >= 0)
+			(void)close(server->own[i].fd);
 	if (server->epoll >= 0)
 		(void)close(server->epoll);
 	free(server);
@@ -255,24 +249,20 @@ static void claim_resources(void)
 static int open_loop(struct server *server)
 {
 	sigset_t signals;
-	int r;
+	int r = 0;
 
 	(void)sigemptyset(&signals);
 	(void)sigaddset(&signals, SIGTERM);
 	(void)sigaddset(&signals, SIGINT);
 	server->epoll = epoll_create1(EPOLL_CLOEXEC);
-	server->timer.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	server->signals.fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (server->epoll < 0 || server->timer.fd < 0 || server->signals.fd < 0)
+	server->own[WATCH_TIMER].fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	server->own[WATCH_SIGNALS].fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (server->epoll < 0 || server->own[WATCH_TIMER].fd < 0 ||
+	    server->own[WATCH_SIGNALS].fd < 0)
 		return -errno;
-	r = watch(server, &server->clients);
-	if (r == 0)
-		r = watch(server, &server->controls);
-	if (r == 0)
-		r = watch(server, &server->bell);
-	if (r == 0)
-		r = watch(server, &server->timer);
-	return r == 0 ? watch(server, &server->signals) : r;
+	for (size_t i = 0; i < WATCH_CONNECTION && r == 0; i++)
+		r = watch(server, &server->own[i]);
+	return r;
 }
 
 static void take_count(int fd)
@@ -338,7 +328,7 @@ static void log_refusal(struct server *server, const char *name, uint32_t pid, c
 /* The page of @hello becomes a client. Takes @fd. Returns 0 or a negative errno. */
 static int welcome(struct server *server, struct connection *connection, int fd)
 {
-	int fds[COMPUTE_WELCOME_FDS] = {server->accelerator->beacon_fd, server->bell.fd};
+	int fds[COMPUTE_WELCOME_FDS] = {server->accelerator->beacon_fd, server->own[WATCH_BELL].fd};
 	uint64_t now_ns = clock_ns();
 	const struct compute_page *page;
 	struct compute_welcome reply;
@@ -415,7 +405,8 @@ static void accept_clients(struct server *server)
 {
 	for (int i = 0; i < CLIENTS_AT_ONCE; i++) {
 		uint64_t before_ns = fps_process_clock_ns();
-		int fd = accept4(server->clients.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int fd = accept4(server->own[WATCH_CLIENTS].fd, NULL, NULL,
+				 SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
 			continue;
@@ -430,7 +421,8 @@ static void accept_clients(struct server *server)
 static void accept_controls(struct server *server)
 {
 	for (int i = 0; i < CONTROLS_AT_ONCE; i++) {
-		int fd = accept4(server->controls.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int fd = accept4(server->own[WATCH_CONTROLS].fd, NULL, NULL,
+				 SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
 			continue;
@@ -520,7 +512,7 @@ static void arm(const struct server *server, uint64_t at_ns)
 		when.it_value.tv_sec = (time_t)(at_ns / 1000000000u);
 		when.it_value.tv_nsec = (long)(at_ns % 1000000000u);
 	}
-	(void)timerfd_settime(server->timer.fd, TFD_TIMER_ABSTIME, &when, NULL);
+	(void)timerfd_settime(server->own[WATCH_TIMER].fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
 static void pause_until(uint64_t at_ns)
