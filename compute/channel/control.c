@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "compute/channel/control.h"
-#include "compute/channel/text.h"
+#include "compute/channel/message.h"
 
 /* The members that a verb names. */
 enum member {
@@ -89,7 +89,7 @@ int compute_control_parse_request(const void *bytes, size_t size,
 	memcpy(&request, bytes, sizeof(request));
 	if (request.magic != COMPUTE_CONTROL_MAGIC || request.version != COMPUTE_CONTROL_VERSION ||
 	    request.verb == 0 || request.verb >= COMPUTE_VERBS ||
-	    !compute_text_is_valid(request.id, sizeof(request.id)))
+	    !compute_message_is_text(request.id, sizeof(request.id)))
 		return -EPROTO;
 	*ret_request = request;
 	return is_request_allowed(&request) ? 0 : -EINVAL;
@@ -100,7 +100,7 @@ static bool is_tenant_valid(const struct compute_tenant *tenant)
 	return tenant->index != COMPUTE_TENANT_NONE && tenant->state < COMPUTE_STATES &&
 	       tenant->weight >= 1 && tenant->weight <= COMPUTE_WEIGHT_MAX &&
 	       tenant->cap_pct <= 100 && tenant->guarantee_pct <= 100 &&
-	       compute_text_is_valid(tenant->id, sizeof(tenant->id));
+	       compute_message_is_text(tenant->id, sizeof(tenant->id));
 }
 
 /* Tenants are in order of their indices, and a further LIST begins behind them. */
@@ -133,8 +133,8 @@ int compute_control_parse_reply(const void *bytes, size_t size,
 	if (reply->magic != COMPUTE_CONTROL_MAGIC || reply->version != COMPUTE_CONTROL_VERSION ||
 	    reply->verb != request->verb || reply->serial != request->serial ||
 	    reply->tenants > COMPUTE_LIST_MAX || size != COMPUTE_REPLY_BYTES(reply->tenants) ||
-	    !compute_text_is_valid(reply->device.name, sizeof(reply->device.name)) ||
-	    !compute_text_is_valid(reply->device.discipline, sizeof(reply->device.discipline)))
+	    !compute_message_is_text(reply->device.name, sizeof(reply->device.name)) ||
+	    !compute_message_is_text(reply->device.discipline, sizeof(reply->device.discipline)))
 		return -EPROTO;
 	if (reply->error != 0)
 		return reply->tenants == 0 && reply->error <= 4095 ? 0 : -EPROTO;

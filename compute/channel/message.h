@@ -19,6 +19,7 @@
 #ifndef COMPUTE_CHANNEL_MESSAGE_H
 #define COMPUTE_CHANNEL_MESSAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -48,6 +49,15 @@ struct compute_welcome {
 
 _Static_assert(sizeof(struct compute_hello) == 48 && sizeof(struct compute_welcome) == 24,
 	       "messages have no padding");
+
+/*
+ * Texts of fixed size in messages are printable ASCII, then NULs up to the end. Copies @text, cut
+ * to @size - 1 bytes, and fills the rest with NUL. Other bytes become '?'.
+ */
+void compute_message_set_text(char *field, size_t size, const char *text);
+
+/* Returns true if @field is such a text; an empty text is one. */
+bool compute_message_is_text(const char *field, size_t size);
 
 /*
  * Makes a hello. Unprintable bytes of @name become '?'; it is cut to COMPUTE_NAME_MAX - 1 bytes.

@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/parse.h"
 #include "compute/channel/memfd.h"
-#include "compute/channel/text.h"
+#include "compute/channel/message.h"
 #include "compute/server/accelerator.h"
 
 #define SCHEDSTAT_TEXT_MAX 64
@@ -162,7 +162,7 @@ int accelerator_connect(struct accelerator *accelerator, const char *group,
 		free_client(client);
 		return r;
 	}
-	compute_text_set(client->group, sizeof(client->group), group);
+	compute_message_set_text(client->group, sizeof(client->group), group);
 	compute_reading_begin(&client->reading, page, now_ns);
 	client->progress_ns = now_ns;
 	client->tenant = tenant;
@@ -378,7 +378,7 @@ static int add_tenant(struct accelerator *accelerator, const char *id,
 	tenant = calloc(1, sizeof(*tenant));
 	if (!tenant)
 		return -ENOMEM;
-	compute_text_set(tenant->id, sizeof(tenant->id), id);
+	compute_message_set_text(tenant->id, sizeof(tenant->id), id);
 	tenant->index = accelerator->next_index++;
 	tenant->memory_max_bytes = memory_max_bytes;
 	arbiter_add(&accelerator->arbiter, &tenant->turn, share, now_ns);
@@ -456,8 +456,8 @@ static void describe_device(const struct accelerator *accelerator, uint64_t now_
 	EACH_TENANT (tenant, accelerator)
 		ret->memory_bytes += tenant->memory_bytes;
 	memcpy(ret->name, accelerator->name, sizeof(ret->name));
-	compute_text_set(ret->discipline, sizeof(ret->discipline),
-			 accelerator->arbiter.discipline->name);
+	compute_message_set_text(ret->discipline, sizeof(ret->discipline),
+				 accelerator->arbiter.discipline->name);
 }
 
 static void list(const struct accelerator *accelerator, uint32_t first, struct compute_reply *reply)
@@ -609,7 +609,7 @@ int accelerator_new(const struct accelerator_options *options, uint64_t now_ns,
 		return -ENOMEM;
 	accelerator->beacon_fd = -1;
 	accelerator->begin_ns = accelerator->stepped_ns = now_ns;
-	compute_text_set(accelerator->name, sizeof(accelerator->name), options->name);
+	compute_message_set_text(accelerator->name, sizeof(accelerator->name), options->name);
 	arbiter_start(&accelerator->arbiter, options->discipline, &given, now_ns);
 	r = add_tenant(accelerator, "", NULL, COMPUTE_MEMORY_NO_LIMIT, now_ns, &others);
 	if (r == 0)

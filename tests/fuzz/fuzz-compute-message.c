@@ -8,7 +8,6 @@
 
 #include "compute/channel/control.h"
 #include "compute/channel/message.h"
-#include "compute/channel/text.h"
 #include "compute/channel/wire.h"
 #include "tests/fuzz/fuzz.h"
 
