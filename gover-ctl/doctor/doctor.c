@@ -3,18 +3,27 @@
  * The checks of `doctor`. A missing requirement of a backend is a failure if the daemon uses this
  * backend, and a warning otherwise.
  */
+#include <grp.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/finding.h"
+#include "base/parse.h"
 #include "base/terminal/field.h"
 #include "base/terminal/writer.h"
+#include "client/denied.h"
 #include "gover-ctl/doctor/doctor.h"
+#include "gover-ctl/program.h"
+#include "gover-ctl/unit.h"
 #include "gover-ctl/verb/launch.h"
+#include "gover-ctl/verb/verbs.h"
 
 #define S_PER_DAY 86400
 
@@ -266,4 +275,473 @@ bool doctor_uses_backend(const struct doctor_input *input, const char *backend)
 		if (strcmp(field_text(entry, "backend"), backend) == 0)
 			return true;
 	return false;
+}
+
+/* MERGED gover-ctl/doctor/access.c:   * The check of the rights of this user. If the daemon has refused a request, its message names the  * groups. Otherwise the groups are those of [access] in the configuration file; if it cannot be  * read, those of its defaults.    */
+#define NAME_SIZE 64
+
+/* A group of [access], and whether this user and this process are in it. */
+struct role {
+	const char *name; /* "": no group is configured */
+	bool exists, member, active;
+};
+
+static struct role role_of(const char *name)
+{
+	struct role role = {.name = name};
+	const struct group *group;
+	int64_t number;
+	gid_t gid;
+
+	if (name[0] == '\0')
+		return role;
+	if (parse_int(name, 0, UINT32_MAX - 1, &number) == 0) {
+		gid = (gid_t)number;
+		role.exists = true;
+	} else {
+		group = getgrnam(name);
+		role.exists = group != NULL;
+		gid = group ? group->gr_gid : 0;
+	}
+	role.active = role.exists && denied_has_group(gid);
+	role.member = role.exists && denied_is_member(gid);
+	return role;
+}
+
+/* Returns true if the daemon, which has created its socket, runs as this user. */
+static bool owns_daemon(const struct doctor_input *input)
+{
+	struct stat st;
+
+	return input->host && stat(input->where, &st) == 0 && st.st_uid == geteuid();
+}
+
+static void advise_group(struct finding *finding, const struct role *role, const char *who,
+			 const char *user)
+{
+	char text[256];
+
+	if (role->name[0] == '\0') {
+		finding_set(finding, FINDING_FAIL, "run the command with sudo",
+			    "%s may not use gover: [access] of gover.conf configures no group",
+			    who);
+	} else if (!role->exists) {
+		snprintf(text, sizeof(text),
+			 "%s may not use gover: group %s does not exist on this host", who,
+			 role->name);
+		finding_advise(finding, FINDING_FAIL, text,
+			       "sudo groupadd --system %s && sudo usermod -aG %s %s && sudo "
+			       "systemctl restart gover-d, then log in again",
+			       role->name, role->name, user);
+	} else if (role->member && !role->active) {
+		finding_set(finding, FINDING_FAIL, "log in again",
+			    "%s is a member of group %s, but this session began before", who,
+			    role->name);
+	} else {
+		snprintf(text, sizeof(text), "%s may not use gover: not a member of group %s", who,
+			 role->name);
+		finding_advise(finding, FINDING_FAIL, text,
+			       "sudo usermod -aG %s %s, then log in again", role->name, user);
+	}
+}
+
+/* Splits the message of the daemon, "PROBLEM (CURE)", into text and advice. */
+static void repeat_refusal(const char *message, struct finding *finding)
+{
+	const char *cure = strstr(message, " (run ");
+	int length = cure ? (int)(cure - message) : (int)strlen(message);
+
+	finding_set(finding, FINDING_FAIL, "", "%.*s", length, message);
+	if (cure)
+		snprintf(finding->advice, sizeof(finding->advice), "%.*s",
+			 (int)strlen(cure + 2) - 1, cure + 2);
+}
+
+static void judge_user(const struct doctor_input *input, struct finding *finding)
+{
+	const json_t *config = input->config;
+	struct role operate = role_of(config ? field_text(config, "operate_group") : "gover");
+	struct role read = role_of(config ? field_text(config, "read_group") : "gover-read");
+	char who[NAME_SIZE + 32], user[NAME_SIZE], text[256];
+
+	denied_name_user(who, sizeof(who));
+	denied_user_name(geteuid(), user, sizeof(user));
+	if (operate.active) {
+		finding_set(finding, FINDING_OK, "", "%s may read and change (group %s)", who,
+			    operate.name);
+	} else if (read.active && operate.exists) {
+		snprintf(text, sizeof(text), "%s may read (group %s)", who, read.name);
+		finding_advise(finding, FINDING_OK, text,
+			       "to change something: sudo usermod -aG %s %s, then log in again",
+			       operate.name, user);
+	} else if (read.active) {
+		finding_set(finding, FINDING_OK, "", "%s may read (group %s)", who, read.name);
+	} else if (input->host) {
+		finding_set(finding, FINDING_OK, "", "%s may read", who);
+	} else if (input->refused && !operate.member && !read.member) {
+		repeat_refusal(input->no_answer, finding);
+	} else {
+		advise_group(finding, read.member && !operate.member ? &read : &operate, who, user);
+	}
+}
+
+void doctor_access_check(const struct doctor_input *input, struct finding *finding)
+{
+	if (!input->over_socket)
+		finding->state = FINDING_SKIPPED;
+	else if (geteuid() == 0 || owns_daemon(input))
+		finding_set(finding, FINDING_OK, "", "this user may read, change and administer");
+	else
+		judge_user(input, finding);
+}
+
+/* MERGED gover-ctl/doctor/library.c:   * The checks of the libraries that are loaded into customers' programs. All of them are in the  * package libgover-fps.    */
+#define INSTALL "sudo apt install libgover-fps"
+
+void doctor_library_check(const struct doctor_input *input, struct finding *finding)
+{
+	char path[PATH_MAX];
+	struct err err;
+
+	if (launch_find_library(&launch_fps, input->library, input->exe, path, &err) < 0)
+		finding_set(finding, FINDING_FAIL, INSTALL, "FPS are not measured: %s", err.msg);
+	else
+		finding_set(finding, FINDING_OK, "", "frames are counted by %s", path);
+}
+
+/*
+ * Finds a file in the folder of the library for 64-bit programs. Returns false if this library is
+ * missing, which is a finding of its own.
+ */
+static bool find_beside(const struct doctor_input *input, const char *name, char ret_path[PATH_MAX])
+{
+	char library[PATH_MAX], *slash;
+	struct err err;
+
+	if (launch_find_library(&launch_fps, input->library, input->exe, library, &err) < 0)
+		return false;
+	slash = strrchr(library, '/');
+	if (slash)
+		slash[1] = '\0';
+	else
+		library[0] = '\0';
+	return snprintf(ret_path, PATH_MAX, "%s%s", library, name) < PATH_MAX;
+}
+
+void doctor_library32_check(const struct doctor_input *input, struct finding *finding)
+{
+	char path[PATH_MAX];
+
+#ifndef __x86_64__
+	finding->state = FINDING_SKIPPED; /* no 32-bit programs */
+	return;
+#endif
+	if (!find_beside(input, "32/libgover-fps.so", path))
+		finding->state = FINDING_SKIPPED;
+	else if (access(path, R_OK) < 0)
+		finding_set(finding, FINDING_WARN, INSTALL,
+			    "frames of 32-bit programs are not counted: %s is missing", path);
+	else
+		finding_set(finding, FINDING_OK, "", "frames of 32-bit programs are counted by %s",
+			    path);
+}
+
+/* Returns true if the Vulkan loader finds the layer. */
+static bool has_manifest(const struct doctor_input *input)
+{
+	static const char *const folders[] = {"/usr/share", "/usr/local/share", "/etc"};
+	static const char name[] = "vulkan/implicit_layer.d/gover_fps.json";
+	const char *slash = strrchr(input->exe, '/');
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%.*s/../share/%s", slash ? (int)(slash - input->exe) : 0,
+		     input->exe, name) < PATH_MAX &&
+	    access(path, R_OK) == 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
+		if (snprintf(path, sizeof(path), "%s%s/%s", input->root, folders[i], name) <
+			    PATH_MAX &&
+		    access(path, R_OK) == 0)
+			return true;
+	return false;
+}
+
+void doctor_vulkan_check(const struct doctor_input *input, struct finding *finding)
+{
+	char path[PATH_MAX];
+
+	if (!find_beside(input, "libgover-fps-layer.so", path))
+		finding->state = FINDING_SKIPPED;
+	else if (access(path, R_OK) < 0)
+		finding_set(finding, FINDING_WARN, INSTALL,
+			    "frames of Vulkan programs are not counted: %s is missing", path);
+	else if (!has_manifest(input))
+		finding_set(finding, FINDING_WARN, INSTALL,
+			    "frames of Vulkan programs are not counted: the Vulkan loader has no "
+			    "implicit_layer.d/gover_fps.json");
+	else
+		finding_set(finding, FINDING_OK, "", "frames of Vulkan programs are counted by %s",
+			    path);
+}
+
+void doctor_layer_check(const struct doctor_input *input, struct finding *finding)
+{
+	char path[PATH_MAX];
+	struct err err;
+
+	if (!doctor_uses_backend(input, "lib"))
+		finding->state = FINDING_SKIPPED;
+	else if (launch_find_library(&launch_cl, input->layer, input->exe, path, &err) < 0)
+		finding_set(finding, FINDING_FAIL, INSTALL,
+			    "programs of backend lib run without control: %s", err.msg);
+	else
+		finding_set(finding, FINDING_OK, "", "OpenCL programs take turns through %s", path);
+}
+
+/* MERGED gover-ctl/doctor/service.c:  The check of the daemon: the first cure if it does not answer depends on the state of its unit.    */
+#define LOG_ADVICE "see the log: journalctl -u gover-d -n 20"
+
+/* Texts and cures by the state of the unit; the first row that matches applies. */
+static const struct {
+	const char *active, *result; /* NULL: any */
+	const char *text, *advice;
+	bool names_result; /* the result follows the text */
+} states[] = {
+	{"failed", "exit-code", "gover-d.service has failed: gover-d exits with an error",
+	 "sudo gover-ctl config check; journalctl -u gover-d -n 20; then sudo systemctl "
+	 "reset-failed gover-d && sudo systemctl start gover-d",
+	 false},
+	{"failed", NULL, "gover-d.service has failed: ",
+	 "journalctl -u gover-d -n 20; then sudo systemctl reset-failed gover-d && sudo systemctl "
+	 "start gover-d",
+	 true},
+	{"inactive", NULL, "gover-d.service is not started", "sudo systemctl enable --now gover-d",
+	 false},
+	{"activating", NULL, "gover-d.service is starting, or waits for a restart", LOG_ADVICE,
+	 false},
+	{"deactivating", NULL, "gover-d.service is stopping", LOG_ADVICE, false},
+};
+
+static void explain_unit(const struct doctor_input *input, const struct unit *unit,
+			 struct finding *finding)
+{
+	const char *socket = input->config ? field_text(input->config, "socket") : input->where;
+
+	if (!unit->loaded && strcmp(unit->enabled, "masked") != 0) {
+		finding_advise(finding, FINDING_FAIL, input->no_answer,
+			       "%s is not installed: sudo apt install gover", UNIT_NAME);
+		return;
+	}
+	if (strcmp(unit->enabled, "masked") == 0) {
+		finding_set(finding, FINDING_FAIL,
+			    "sudo systemctl unmask gover-d && sudo systemctl enable --now gover-d",
+			    "gover-d.service is masked");
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
+		if (strcmp(states[i].active, unit->active) != 0 ||
+		    (states[i].result && strcmp(states[i].result, unit->result) != 0))
+			continue;
+		finding_set(finding, FINDING_FAIL, states[i].advice, "%s%s", states[i].text,
+			    states[i].names_result ? unit->result : "");
+		return;
+	}
+	if (strcmp(socket, input->where) != 0)
+		finding_advise(finding, FINDING_FAIL, input->no_answer,
+			       "gover-d.service runs with another socket: set --socket %s, or "
+			       "GOVER_SOCKET",
+			       socket);
+	else
+		finding_set(finding, FINDING_FAIL, LOG_ADVICE, "gover-d.service is %s: %s",
+			    unit->active, input->no_answer);
+}
+
+static void explain_silence(const struct doctor_input *input, struct finding *finding)
+{
+	const struct installation *i = input->installation;
+	struct denied denied;
+
+	if (!input->over_socket)
+		finding_set(finding, FINDING_FAIL, "start it: systemctl start gover-d", "%s",
+			    input->no_answer);
+	else if (denied_explain(input->where, &denied))
+		finding_set(finding, FINDING_FAIL, denied.command, "%s", denied.text);
+	else if (i && i->unit.known)
+		explain_unit(input, &i->unit, finding);
+	else
+		finding_set(finding, FINDING_FAIL,
+			    "start it (systemctl start gover-d), or set --socket or GOVER_SOCKET",
+			    "%s", input->no_answer);
+}
+
+void doctor_service_check(const struct doctor_input *input, struct finding *finding)
+{
+	char up[WRITER_SPAN_MAX];
+
+	if (input->refused) {
+		finding_set(finding, FINDING_OK, "", "gover-d is running at %s", input->where);
+	} else if (!input->host) {
+		explain_silence(input, finding);
+	} else {
+		writer_format_span(field_number(input->host, "uptime_s"), up);
+		finding_set(finding, FINDING_OK, "", "gover-d %s is running at %s, up %s",
+			    field_text(input->host, "version"), input->where, up);
+	}
+}
+
+/* MERGED gover-ctl/doctor/verb.c:   * `doctor`: runs all checks, also after a failed check, and prints the findings. gover-d --diagnose  * makes the findings of the backends, because only gover-d has backends.    */
+/* Makes the argument of --diagnose: the running daemon and its unit. */
+static char *describe(const struct doctor_input *input, const struct installation *i)
+{
+	const json_t *gpus = json_object_get(input->host, "gpus"), *gpu;
+	json_t *object = json_pack("{s:i, s:b, s:s, s:b}", "pid", (int)i->pid, "unit",
+				   i->source == INSTALLATION_UNIT, "user", i->unit.user,
+				   "protects_cgroups", i->unit.protects_cgroups);
+	json_t *backends = json_array();
+	bool steered = false;
+	char *text;
+	size_t n;
+
+	json_array_foreach (gpus, n, gpu) {
+		(void)json_array_append(backends, json_object_get(gpu, "backend"));
+		steered = steered || field_number(gpu, "round_ms") > 0;
+	}
+	(void)json_object_set_new(object, "steered", json_boolean(steered));
+	if (input->host)
+		(void)json_object_set(object, "backends", backends);
+	json_decref(backends);
+	text = json_dumps(object, JSON_COMPACT);
+	json_decref(object);
+	return text;
+}
+
+/* Returns the answer of gover-d --diagnose; NULL with a message: there is none. */
+static json_t *diagnose(const struct doctor_input *input, const struct installation *i,
+			struct err *reterr)
+{
+	char *facts = describe(input, i);
+	const char *const argv[] = {
+		"gover-d", "--diagnose", "--facts", facts, i->config[0] ? "--config" : NULL,
+		i->config, NULL};
+	json_t *answer = program_read_json(argv, reterr);
+
+	free(facts);
+	return answer;
+}
+
+/* Adds the finding of this check, if gover-d has one. */
+static void copy(const json_t *answer, const char *check, json_t *list)
+{
+	json_t *finding;
+	size_t i;
+
+	json_array_foreach (json_object_get(answer, "checks"), i, finding) {
+		if (strcmp(field_text(finding, "check"), check) == 0)
+			(void)json_array_append(list, finding);
+	}
+}
+
+static json_t *examine(const struct doctor_input *input, const json_t *answer,
+		       const struct err *problem)
+{
+	json_t *list = json_array(), *entry;
+	struct finding finding;
+	const char *name;
+	bool ok = true;
+	size_t n;
+
+	for (size_t i = 0; (name = doctor_check(i, input, &finding)); i++) {
+		finding_add(list, name, &finding);
+		copy(answer, name, list);
+	}
+	if (!answer) {
+		finding_set(&finding, FINDING_WARN, "", "backends are not checked: %s",
+			    problem->msg);
+		finding_add(list, "backends", &finding);
+	}
+	json_array_foreach (list, n, entry) {
+		ok = ok && strcmp(field_text(entry, "state"), "fail") != 0;
+	}
+	return json_pack("{s:o, s:b}", "checks", list, "ok", ok);
+}
+
+/* Returns {"checks": [{"check", "state", "text", "advice"}], "ok"}. */
+static json_t *make_report(const struct doctor_input *daemon)
+{
+	struct doctor_input input = *daemon;
+	struct installation installation;
+	struct err problem = {""};
+	json_t *answer, *report;
+
+	installation_examine(input.over_socket ? input.host : NULL, &installation);
+	if (input.over_socket)
+		input.installation = &installation;
+	answer = diagnose(&input, &installation, &problem);
+	if (input.over_socket && json_is_object(json_object_get(answer, "config")))
+		input.config = json_object_get(answer, "config");
+	report = examine(&input, answer, &problem);
+	json_decref(answer);
+	return report;
+}
+
+static void print(const struct writer *writer, const json_t *finding)
+{
+	const char *state = field_text(finding, "state"), *advice = field_text(finding, "advice");
+	enum writer_colour colour = strcmp(state, "ok") == 0	 ? WRITER_GREEN
+				    : strcmp(state, "fail") == 0 ? WRITER_RED
+								 : WRITER_YELLOW;
+
+	fprintf(writer->out, "%s%-4s%s  ", writer_colour(writer, colour), state,
+		writer_colour(writer, WRITER_PLAIN));
+	writer_line(writer, "%-9s %s", field_text(finding, "check"), field_text(finding, "text"));
+	if (advice[0])
+		writer_line(writer, "%15s -> %s", "", advice);
+}
+
+static void print_all(const struct writer *writer, const json_t *report)
+{
+	const json_t *finding;
+	size_t i;
+
+	json_array_foreach (json_object_get(report, "checks"), i, finding) {
+		print(writer, finding);
+	}
+}
+
+enum ctl_exit verb_doctor(struct ctl *ctl, const struct args *args)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	struct client_call call = {.method = "GET", .path = "/v1/host"};
+	const char *path = getenv("PATH");
+	struct err err = {.msg = ""};
+	enum ctl_exit done;
+	char exe[PATH_MAX];
+	struct doctor_input input = {
+		.root = "",
+		.search_path = path ? path : "/bin:/usr/bin",
+		.exe = exe,
+		.library = getenv("GOVER_FPS_LIB"),
+		.layer = getenv("GOVER_CL_LIB"),
+		.over_socket = !ctl->url,
+		.no_answer = err.msg,
+	};
+	json_t *report;
+	int r = ctl_open_client(ctl, &err);
+
+	(void)args;
+	if (r < 0)
+		return ctl_fail(ctl_exit_code(r), "%s", err.msg);
+	program_own_path(exe);
+	r = ctl_try_request(ctl, &call, &reply, &err);
+	input.where = client_address(ctl->client);
+	input.host = r == 0 ? reply.json : NULL;
+	input.refused = r == CLIENT_REFUSED;
+	report = make_report(&input);
+	done = field_true(report, "ok") ? CTL_DONE : CTL_FAILED;
+	if (ctl->writer.json)
+		writer_json(&ctl->writer, report);
+	else
+		print_all(&ctl->writer, report);
+	json_decref(report);
+	return done;
 }

@@ -3,9 +3,11 @@
 #ifndef GOVER_CTL_TOP_PICTURE_H
 #define GOVER_CTL_TOP_PICTURE_H
 
-#include "gover-ctl/top/canvas.h"
+#include <jansson.h>
+
+#include "base/id.h"
+#include "base/terminal/writer.h"
 #include "gover-ctl/top/view.h"
-#include "gover-ctl/top/spark.h"
 
 #define TOP_DECISIONS 20 /* number of decisions requested for the picture */
 
@@ -22,5 +24,61 @@ void picture_draw(struct canvas *canvas, const struct picture_data *data, struct
 /* Draws the table of vGPUs in at most @lines lines, with its heading. */
 void picture_draw_table(struct canvas *canvas, const struct picture_data *data,
 			struct top_view *view, int lines);
+
+/* MERGED gover-ctl/top/canvas.h:   * Lines of text cut to a width and a height, with colours and bars, on the screen (screen.h).  * Control characters in the text are replaced.    */
+struct canvas {
+	const struct writer *writer; /* decides whether colours and UTF-8 are used */
+	int width, height;
+	int row, column; /* position of the next text */
+};
+
+/* Appends text, cut at the width. */
+void canvas_put(struct canvas *canvas, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Appends text in exactly @columns, cut or padded. */
+void canvas_field(struct canvas *canvas, int columns, const char *text);
+void canvas_colour(struct canvas *canvas, enum writer_colour colour);
+/* Appends a bar of @columns, of which @fraction is filled (clamped to 0..1; NAN: nothing). */
+void canvas_bar(struct canvas *canvas, int columns, double fraction);
+/*
+ * Appends a sparkline of the last @columns of @n values. The value @full has the full height. NAN
+ * and missing values are gaps.
+ */
+void canvas_spark(struct canvas *canvas, int columns, const float *values, int n, double full);
+/* Ends the line and resets the colour. */
+void canvas_end_line(struct canvas *canvas);
+/* Returns the number of lines that still fit. */
+int canvas_lines_left(const struct canvas *canvas);
+
+/* MERGED gover-ctl/top/spark.h:  The recent load and frame rate of each vGPU for sparklines: one reading per refresh, oldest  * first. A missing reading is a gap.   */
+#define SPARK_READINGS_MAX 120 /* per vGPU */
+
+struct spark {
+	char id[ID_MAX];
+	int n;
+	float load[SPARK_READINGS_MAX], fps[SPARK_READINGS_MAX]; /* NAN: gap */
+};
+
+struct sparks {
+	struct spark *of; /* one per vGPU, in the order of the last reply */
+	size_t n;
+};
+
+/*
+ * Adds the readings of @vgpus, the "vgpus" of a reply. If @vgpus is NULL (no reply), adds a gap to
+ * every vGPU. Removes vGPUs that are not in the list.
+ */
+void sparks_record(struct sparks *sparks, const json_t *vgpus);
+
+/*
+ * Inserts the recorded history @points before the first reading of a vGPU. Does nothing if the vGPU
+ * has more than one reading.
+ */
+void sparks_prepend_history(struct sparks *sparks, const char *id, const json_t *points);
+
+/* Returns the readings of the vGPU @id; NULL: no readings. */
+const struct spark *sparks_find(const struct sparks *sparks, const char *id);
+
+void sparks_fini(struct sparks *sparks);
 
 #endif

@@ -13,16 +13,15 @@
 #include "base/xalloc.h"
 #include "gover-d/api/api.h"
 #include "gover-d/api/audit.h"
+#include "gover-d/api/change.h"
 #include "gover-d/api/events.h"
 #include "gover-d/api/handler.h"
-#include "gover-d/api/keys.h"
-#include "gover-d/api/problem.h"
 #include "gover-d/auth/refusal.h"
 #include "gover-d/config/config.h"
 #include "gover-d/core/change.h"
 #include "gover-d/core/encode.h"
 #include "gover-d/model/decisions.h"
-#include "gover-d/util/json-encode.h"
+#include "gover-d/util/json.h"
 
 /* Short names of the scopes, for the table of routes. */
 #define OPEN	ACCESS_OPEN

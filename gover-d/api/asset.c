@@ -8,7 +8,6 @@
 
 #include "gover-d/api/etag.h"
 #include "gover-d/api/handler.h"
-#include "gover-d/api/problem.h"
 
 /* Defined in gover-d/web/embed.S, with an empty row at the end, and in gover-d/openapi/embed.S. */
 extern const struct asset {

@@ -15,13 +15,13 @@
 #include "gover-d/alert/alerts.h"
 #include "gover-d/api/audit.h"
 #include "gover-d/api/fetch.h"
-#include "gover-d/api/problem.h"
+#include "gover-d/api/handler.h"
 #include "gover-d/api/resource.h"
 #include "gover-d/config/config.h"
 #include "gover-d/core/encode.h"
 #include "gover-d/core/history.h"
 #include "gover-d/core/offers.h"
-#include "gover-d/util/json-encode.h"
+#include "gover-d/util/json.h"
 #include "gover-d/util/log.h"
 
 #define LIMIT_DEFAULT 100

@@ -9,14 +9,14 @@
 #include "base/text.h"
 #include "gover-d/alert/alerts.h"
 #include "gover-d/api/fetch.h"
-#include "gover-d/api/problem.h"
+#include "gover-d/api/handler.h"
 #include "gover-d/config/config.h"
 #include "gover-d/core/encode.h"
 #include "gover-d/core/error.h"
 #include "gover-d/core/view.h"
 #include "gover-d/diagnosis/diagnosis.h"
 #include "gover-d/model/decisions.h"
-#include "gover-d/util/json-encode.h"
+#include "gover-d/util/json.h"
 
 #define WANTS_MAX 16 /* number of demands in an answer, the largest first */
 

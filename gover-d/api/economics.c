@@ -11,10 +11,10 @@
 #include "db/db.h"
 #include "db/ledger.h"
 #include "gover-d/api/fetch.h"
-#include "gover-d/api/problem.h"
+#include "gover-d/api/handler.h"
 #include "gover-d/config/config.h"
 #include "gover-d/core/ledger.h"
-#include "gover-d/util/json-encode.h"
+#include "gover-d/util/json.h"
 
 #define RANGE_DEFAULT_MS (24 * 3600 * 1000)
 #define S_PER_HOUR	 3600

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "gover-d/api/etag.h"
-#include "gover-d/api/problem.h"
+#include "gover-d/api/handler.h"
 #include "gover-d/api/resource.h"
 #include "gover-d/store/contracts.h"
 

@@ -10,13 +10,12 @@
 #include "gover-d/api/api.h"
 #include "gover-d/api/events.h"
 #include "gover-d/api/handler.h"
-#include "gover-d/api/problem.h"
 #include "gover-d/auth/authn.h"
 #include "gover-d/auth/tls.h"
 #include "gover-d/auth/tokens.h"
 #include "gover-d/core/encode.h"
 #include "gover-d/model/decisions.h"
-#include "gover-d/util/json-encode.h"
+#include "gover-d/util/json.h"
 
 #define FOLLOWERS_MAX  256
 #define FOLLOWERS_KEPT 32  /* streams reserved for callers with scope operate or admin */

@@ -11,7 +11,7 @@
 #include "base/xalloc.h"
 #include "gover-d/api/events.h"
 #include "gover-d/api/request.h"
-#include "gover-d/util/json-encode.h"
+#include "gover-d/util/json.h"
 
 #define BOOT_MAX 32
 

@@ -63,18 +63,4 @@ void *api_fetch_new(struct api *api, struct api_request *request, const char *na
 /* Starts @fetch. If too many fetches are waiting, frees @fetch and sets the reply. */
 void api_fetch_submit(struct api *api, struct api_request *request, struct api_fetch *fetch);
 
-#define API_STEPS_MAX	5000  /* points of an answer */
-#define API_STEPS_MAX_S 86400 /* length of a step */
-
-struct api_steps {
-	int64_t from_ms, to_ms, step_s;
-};
-
-/*
- * Reads the query parameters "from", "to" and "step". By default, the range is the last hour, and
- * the step is the shortest one that gives at most 600 points. -EINVAL: a parameter is invalid; the
- * reply is set.
- */
-int api_steps_read(struct api_request *request, struct api_steps *ret_steps);
-
 #endif

@@ -4,12 +4,10 @@
 #include <stddef.h>
 
 #include "gover-d/api/handler.h"
-#include "gover-d/api/problem.h"
 #include "gover-d/core/control.h"
 #include "gover-d/core/error.h"
 #include "gover-d/model/fleet.h"
-#include "gover-d/util/json-decode.h"
-#include "gover-d/util/json-encode.h"
+#include "gover-d/util/json.h"
 
 #define COUNT_MAX	9007199254740992.0 /* 2^53 */
 #define USED_MAX	1000000

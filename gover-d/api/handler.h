@@ -6,10 +6,14 @@
 #ifndef GOVER_D_API_HANDLER_H
 #define GOVER_D_API_HANDLER_H
 
+#include <stdint.h>
+
+#include "base/err.h"
 #include "gover-d/api/events.h"
 #include "gover-d/api/metrics.h"
 #include "gover-d/api/request.h"
 #include "gover-d/auth/authn.h"
+#include "gover-d/core/error.h"
 #include "gover-d/core/view.h"
 #include "gover-d/model/host.h"
 
@@ -168,5 +172,39 @@ int api_param_number(struct api_request *request, int64_t *ret_id);
 /* Decodes the body with contract_decode(). -EINVAL: the body is invalid; the reply is set. */
 int api_decode_contract(struct api_request *request, unsigned int allowed, unsigned int required,
 			struct contract *contract, unsigned int *ret_fields);
+
+/* --- errors: RFC 9457 problem documents --- */
+
+/* Replies with a problem document whose detail is the formatted text. */
+void problem_reply(struct api_request *request, unsigned int status, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/*
+ * Replies with the status for @r, an error code from a function of core (core/error.h). A negative
+ * errno gives status 500, because it is a failure of the host and not an error in the request.
+ */
+void problem_reply_error(struct api_request *request, int r, const struct err *err);
+
+/*
+ * Parses a time up to the year 9999: RFC 3339 with any offset, or decimal seconds since 1970.
+ * -EINVAL: another form or a later time.
+ */
+int api_time_parse(const char *text, int64_t *ret_wall_ms);
+
+/*
+ * Lists in pages. The query parameter "limit" is the size of a page. "next" in the answer is the
+ * value of "after" for the next page. A page continues after an element even if that element was
+ * removed. Without "limit", the reply is the whole list.
+ */
+
+/*
+ * Replies with an object of two members: @key with the requested page of @list, and "next". Takes
+ * over @list, whose elements must be sorted by "id".
+ */
+void api_list_reply_ids(struct api_request *request, const char *key, json_t *list);
+
+/* Reply with a page of the GPUs, or of the vGPUs of @gpu (NULL: of all GPUs). */
+void api_list_reply_gpus(struct api *api, struct api_request *request);
+void api_list_reply_vgpus(struct api *api, struct api_request *request, const struct host_gpu *gpu);
 
 #endif

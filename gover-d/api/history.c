@@ -1,23 +1,90 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * GET /v1/vgpus/{id}/history: measurements of a vGPU, averaged over steps of equal length. By
- * default, the answer has at most 600 points.
- */
+/* Routes of the history: measurements of a vGPU, the load of a GPU, and the samples of a GPU. */
 #include <errno.h>
+#include <math.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "db/db.h"
 #include "gover-d/api/fetch.h"
-#include "gover-d/api/problem.h"
+#include "gover-d/api/handler.h"
 #include "gover-d/core/encode.h"
+#include "gover-d/model/host.h"
+#include "gover-d/util/json.h"
+
+#define RANGE_DEFAULT_MS (3600 * 1000)
+#define POINTS_DEFAULT	 600
+#define STEPS_MAX	 5000  /* points of an answer */
+#define STEP_MAX_S	 86400 /* length of a step */
+
+struct steps {
+	int64_t from_ms, to_ms, step_s;
+};
+
+static int64_t count_points(const struct steps *steps)
+{
+	int64_t step_ms = steps->step_s * 1000;
+
+	return (steps->to_ms - steps->from_ms + step_ms - 1) / step_ms;
+}
+
+/* Selects the smallest step that gives at most POINTS_DEFAULT points. */
+static void choose_step(struct steps *steps)
+{
+	static const int64_t steps_s[] = {1,	2,    5,     10,    15,	   30,
+					  60,	120,  300,   600,   900,   1800,
+					  3600, 7200, 14400, 21600, 43200, STEP_MAX_S};
+
+	for (size_t i = 0; i < ARRAY_SIZE(steps_s); i++) {
+		steps->step_s = steps_s[i];
+		if (count_points(steps) <= POINTS_DEFAULT)
+			return;
+	}
+}
+
+/*
+ * Reads the query parameters "from", "to" and "step". By default, the range is the last hour, and
+ * the step is the shortest one that gives at most POINTS_DEFAULT points. -EINVAL: a parameter is
+ * invalid; the reply is set.
+ */
+static int read_steps(struct api_request *request, struct steps *ret_steps)
+{
+	struct steps steps;
+
+	if (api_fetch_range(request, RANGE_DEFAULT_MS, &steps.from_ms, &steps.to_ms) < 0)
+		return -EINVAL;
+	choose_step(&steps);
+	if (api_query_whole(request, "step", 1, STEP_MAX_S, &steps.step_s) < 0)
+		return -EINVAL;
+	if (count_points(&steps) > STEPS_MAX) {
+		problem_reply(request, 400, "step: %lld s gives %lld points (allowed: at most %d)",
+			      (long long)steps.step_s, (long long)count_points(&steps), STEPS_MAX);
+		return -EINVAL;
+	}
+	*ret_steps = steps;
+	return 0;
+}
+
+/* Adds the range and the points of an answer. Takes over @points. */
+static void add_steps(json_t *o, const struct steps *steps, json_t *points)
+{
+	json_encode_add(o, "from", json_encode_moment(steps->from_ms));
+	json_encode_add(o, "to", json_encode_moment(steps->to_ms));
+	json_encode_add(o, "step_s", json_integer(steps->step_s));
+	json_encode_add(o, "points", points);
+}
+
+/* --- GET /v1/vgpus/{id}/history: the means of steps of equal length --- */
 
 struct history_fetch {
 	struct api_fetch fetch; /* must be the first member */
 	char vgpu[ID_MAX];
 	bool known; /* true: the vGPU exists, so it is no error if the database has no rows of it */
-	struct api_steps range;
+	struct steps range;
 	json_t *points, *gaps; /* in the document */
 	/* end of the previous point; if the next point begins later, there is a gap */
 	int64_t next_ms;
@@ -63,7 +130,7 @@ static json_t *encode_valid(const struct db_point *point, bool work)
 			 (json_int_t)point->frame_p99_n);
 }
 
-static int add_point(void *userdata, const struct db_point *point)
+static int add_vgpu_point(void *userdata, const struct db_point *point)
 {
 	struct history_fetch *h = userdata;
 	json_t *o = json_object();
@@ -96,15 +163,12 @@ static int read_points(struct api_fetch *fetch, struct db_reader *reader)
 	h->points = json_array();
 	h->gaps = json_array();
 	json_encode_add(fetch->document, "vgpu", json_string(h->vgpu));
-	json_encode_add(fetch->document, "from", json_encode_moment(h->range.from_ms));
-	json_encode_add(fetch->document, "to", json_encode_moment(h->range.to_ms));
-	json_encode_add(fetch->document, "step_s", json_integer(h->range.step_s));
-	json_encode_add(fetch->document, "points", h->points);
+	add_steps(fetch->document, &h->range, h->points);
 	json_encode_add(fetch->document, "gaps", h->gaps);
 	h->next_ms = (h->range.from_ms + step_ms - 1) / step_ms * step_ms;
-	/* API_STEPS_MAX + 1: an additional point is needed if the first step is partial. */
+	/* STEPS_MAX + 1: an additional point is needed if the first step is partial. */
 	r = db_query_history(reader, h->vgpu, h->range.from_ms, h->range.to_ms,
-			     (int)h->range.step_s, API_STEPS_MAX + 1, add_point, h);
+			     (int)h->range.step_s, STEPS_MAX + 1, add_vgpu_point, h);
 	if (r == -ENOENT && h->known)
 		r = 0;
 	if (r == -ENOENT)
@@ -118,14 +182,14 @@ static int read_points(struct api_fetch *fetch, struct db_reader *reader)
 void api_get_history(struct api *api, struct api_request *request)
 {
 	const struct host_gpu *gpu;
-	struct api_steps range;
+	struct steps range;
 	struct history_fetch *h;
 
 	if (!id_valid(request->param)) {
 		problem_reply(request, 404, "vGPU %s: not found", request->param);
 		return;
 	}
-	if (api_steps_read(request, &range) < 0)
+	if (read_steps(request, &range) < 0)
 		return;
 	h = api_fetch_new(api, request, "history", sizeof(*h), read_points);
 	if (!h)
@@ -135,4 +199,271 @@ void api_get_history(struct api *api, struct api_request *request)
 	h->known = host_view_vgpu(api->view->host, request->param, &gpu);
 	(void)id_copy(h->vgpu, request->param); /* cannot fail: the value was checked above */
 	api_fetch_submit(api, request, &h->fetch);
+}
+
+/*
+ * --- GET /v1/gpus/{name}/load ---
+ * The caps and the use of a GPU over time, in steps of equal length. Each point is the sum over the
+ * vGPUs of the GPU, because minutes and hours are stored for each vGPU.
+ */
+
+/* Sums over the vGPUs of one step. Each value is weighted with the samples of its vGPU. */
+struct load_sum {
+	double cap, load, load_samples, broken, samples;
+	double ticks; /* the largest number of samples of a vGPU: the number of ticks of the step */
+};
+
+struct name {
+	char id[ID_MAX];
+};
+
+struct load_fetch {
+	struct api_fetch fetch; /* must be the first member */
+	char gpu[ID_MAX];
+	struct steps range;
+	int64_t first; /* number of the first step since 1970 */
+	size_t n_sums;
+	struct load_sum *sums;
+	size_t n_names;
+	struct name *names;
+};
+
+static int add_name(void *userdata, const char *id)
+{
+	struct load_fetch *l = userdata;
+
+	l->names = xreallocarray(l->names, l->n_names + 1, sizeof(*l->names));
+	return id_copy(l->names[l->n_names++].id, id);
+}
+
+static int add_gpu_point(void *userdata, const struct db_point *point)
+{
+	struct load_fetch *l = userdata;
+	int64_t at = point->ts_ms / (l->range.step_s * 1000) - l->first;
+	double samples = (double)point->samples;
+	struct load_sum *sum;
+
+	if (at < 0 || (size_t)at >= l->n_sums)
+		return 0;
+	sum = &l->sums[at];
+	sum->samples += samples;
+	sum->ticks = fmax(sum->ticks, samples);
+	sum->cap += point->cap_pct * samples;
+	sum->broken += point->broken_pct * samples;
+	if (isfinite(point->load_pct)) {
+		sum->load += point->load_pct * samples;
+		sum->load_samples += samples;
+	}
+	return 0;
+}
+
+static json_t *encode_sum(const struct load_fetch *l, size_t at)
+{
+	const struct load_sum *sum = &l->sums[at];
+	int64_t step_ms = l->range.step_s * 1000;
+	json_t *o = json_object();
+
+	json_encode_add(o, "time", json_encode_moment((l->first + (int64_t)at) * step_ms));
+	json_encode_add(o, "sum_cap_pct", json_encode_number(sum->cap / sum->ticks));
+	json_encode_add(o, "load_pct",
+			json_encode_number(sum->load_samples > 0 ? sum->load / sum->ticks : NAN));
+	json_encode_add(o, "broken_pct", json_encode_number(sum->broken / sum->samples));
+	json_encode_add(o, "vgpus", json_encode_number(sum->samples / sum->ticks));
+	return o;
+}
+
+static void add_points(json_t *o, const struct load_fetch *l)
+{
+	json_t *points = json_array();
+
+	for (size_t i = 0; i < l->n_sums; i++)
+		if (l->sums[i].samples > 0)
+			json_array_append_new(points, encode_sum(l, i));
+	json_encode_add(o, "gpu", json_string(l->gpu));
+	add_steps(o, &l->range, points);
+}
+
+static int read_load(struct api_fetch *fetch, struct db_reader *reader)
+{
+	struct load_fetch *l = (struct load_fetch *)fetch;
+	int64_t step_ms = l->range.step_s * 1000;
+	int r;
+
+	l->first = l->range.from_ms / step_ms;
+	l->n_sums = (size_t)((l->range.to_ms + step_ms - 1) / step_ms - l->first);
+	l->sums = xcalloc(l->n_sums, sizeof(*l->sums));
+	r = db_query_names(reader, l->gpu, add_name, l);
+	for (size_t i = 0; i < l->n_names && r == 0; i++) {
+		r = db_query_history(reader, l->names[i].id, l->range.from_ms, l->range.to_ms,
+				     (int)l->range.step_s, STEPS_MAX + 1, add_gpu_point, l);
+		if (r == -ENOENT) /* the file was replaced by a new one */
+			r = 0;
+	}
+	if (r == 0)
+		add_points(fetch->document, l);
+	free(l->sums);
+	free(l->names);
+	return r;
+}
+
+void api_get_gpu_load(struct api *api, struct api_request *request)
+{
+	const struct host_gpu *gpu = api_find_gpu(api, request, request->param);
+	struct steps range;
+	struct load_fetch *l;
+
+	if (!gpu || read_steps(request, &range) < 0)
+		return;
+	l = api_fetch_new(api, request, "history", sizeof(*l), read_load);
+	if (!l)
+		return;
+	l->range = range;
+	(void)id_copy(l->gpu, request->param); /* cannot fail: the GPU exists */
+	api_fetch_submit(api, request, &l->fetch);
+}
+
+/* --- GET /v1/gpus/{name}/history: all samples of a GPU in pages, for replays --- */
+
+/* A page ends after the tick in which it reaches this number of rows. */
+#define PAGE_ROWS 5000
+/* Samples older than this are certainly in the database: batches are written every five seconds. */
+#define NEWEST_MS 10000
+#define NAMES_MAX 1024
+
+/* Names of the columns of each row. */
+static const char *const columns[] = {
+	"time_ms",    "vgpu",	"dt_s", "cap_pct", "initial_cap_pct", "load_pct", "util_pct", "fps",
+	"target_fps", "broken", "gap",	"rate",	   "target_rate",
+};
+
+struct samples_fetch {
+	struct api_fetch fetch; /* must be the first member */
+	char gpu[ID_MAX];
+	bool work;	      /* the GPU counts units of work, not frames */
+	int64_t kept_from_ms; /* samples before this time were removed; 0: none was removed */
+	int64_t next_from_ms; /* start of the next page; 0: there is no next page */
+	int64_t last_ms;
+	size_t n_rows;
+	char names[NAMES_MAX][ID_MAX]; /* names of vGPUs; a row contains an index of this array */
+	int n_names, last_name;
+	json_t *rows;
+};
+
+/*
+ * Returns the index of @name, which is appended if it is new; -1: too many names. The vGPUs have
+ * the same order in each tick, so the search begins after the last returned index.
+ */
+static int name_index(struct samples_fetch *s, const char *name)
+{
+	for (int i = 0; i < s->n_names; i++) {
+		int at = (s->last_name + 1 + i) % s->n_names;
+
+		if (strcmp(s->names[at], name) == 0)
+			return s->last_name = at;
+	}
+	if (s->n_names == NAMES_MAX)
+		return -1;
+	memcpy(s->names[s->n_names], name, ID_MAX);
+	return s->last_name = s->n_names++;
+}
+
+/* One of the numbers in frames and in units of work is null. */
+static json_t *encode_if(bool valid, double value)
+{
+	return json_encode_number(valid ? value : NAN);
+}
+
+static json_t *encode_row(int index, const struct db_sample *sample, bool work)
+{
+	return json_pack("[I, i, o, i, i, o, o, o, o, i, i, o, o]", (json_int_t)sample->ts_ms,
+			 index, json_encode_number(sample->dt_s), sample->cap_pct,
+			 sample->initial_cap_pct, json_encode_number(sample->load_pct),
+			 json_encode_number(sample->util_pct), encode_if(!work, sample->fps),
+			 encode_if(!work, sample->target_fps), sample->broken, sample->gap,
+			 encode_if(work, sample->fps), encode_if(work, sample->target_fps));
+}
+
+/*
+ * Appends a sample to the page. Returns 1 if the page is full: the sample is then not appended, and
+ * the next page begins with the tick of this sample.
+ */
+static int take_sample(void *userdata, const void *row)
+{
+	const struct db_sample *sample = row;
+	struct samples_fetch *s = userdata;
+	bool is_new_tick = sample->ts_ms != s->last_ms;
+	int index;
+
+	if (s->n_rows >= PAGE_ROWS && is_new_tick) {
+		s->next_from_ms = sample->ts_ms;
+		return 1;
+	}
+	index = name_index(s, sample->vgpu);
+	if (index < 0 && !is_new_tick)
+		return -E2BIG; /* this single tick has more than NAMES_MAX vGPUs */
+	if (index < 0) {
+		s->next_from_ms = sample->ts_ms;
+		return 1;
+	}
+	json_array_append_new(s->rows, encode_row(index, sample, s->work));
+	s->last_ms = sample->ts_ms;
+	s->n_rows++;
+	return 0;
+}
+
+static json_t *encode_names(const struct samples_fetch *s)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < s->n_names; i++)
+		json_array_append_new(list, json_encode_text(s->names[i]));
+	return list;
+}
+
+static json_t *encode_columns(void)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+		json_array_append_new(list, json_string(columns[i]));
+	return list;
+}
+
+static int read_samples(struct api_fetch *fetch, struct db_reader *reader)
+{
+	struct samples_fetch *s = (struct samples_fetch *)fetch;
+	json_t *o = fetch->document;
+	int r;
+
+	s->rows = json_array();
+	r = db_query_samples(reader, s->gpu, fetch->from_ms, fetch->to_ms, take_sample, s,
+			     &s->kept_from_ms);
+	json_encode_add(o, "gpu", json_string(s->gpu));
+	json_encode_add(o, "from", json_encode_moment(fetch->from_ms));
+	json_encode_add(o, "to", json_encode_moment(fetch->to_ms));
+	json_encode_add(o, "kept_from", json_encode_time(s->kept_from_ms));
+	json_encode_add(o, "next_from", json_encode_time(s->next_from_ms));
+	json_encode_add(o, "vgpus", encode_names(s));
+	json_encode_add(o, "columns", encode_columns());
+	json_encode_add(o, "rows", s->rows);
+	return r < 0 ? r : 0;
+}
+
+void api_get_samples(struct api *api, struct api_request *request)
+{
+	const struct host_gpu *gpu = api_find_gpu(api, request, request->param);
+	struct samples_fetch *s;
+	int64_t from_ms, to_ms;
+
+	if (!gpu || api_fetch_range(request, RANGE_DEFAULT_MS, &from_ms, &to_ms) < 0)
+		return;
+	s = api_fetch_new(api, request, "history", sizeof(*s), read_samples);
+	if (!s)
+		return;
+	s->fetch.from_ms = from_ms;
+	s->fetch.to_ms = to_ms;
+	s->fetch.old_only = to_ms <= clock_now().wall_ms - NEWEST_MS;
+	s->work = host_gpu_unit(gpu, NULL) == GPU_WORK;
+	(void)id_copy(s->gpu, request->param); /* cannot fail: the value was checked above */
+	api_fetch_submit(api, request, &s->fetch);
 }

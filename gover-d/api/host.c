@@ -7,13 +7,10 @@
 #include "gover-d/api/change.h"
 #include "gover-d/api/etag.h"
 #include "gover-d/api/handler.h"
-#include "gover-d/api/list.h"
-#include "gover-d/api/problem.h"
 #include "gover-d/api/resource.h"
 #include "gover-d/auth/tls.h"
 #include "gover-d/core/control.h"
-#include "gover-d/util/json-decode.h"
-#include "gover-d/util/json-encode.h"
+#include "gover-d/util/json.h"
 
 static char *make_host(struct api *api)
 {

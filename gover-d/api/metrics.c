@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Metrics are listed in tables. Each row contains a name, a type, a help text and an expression for
- * the value. If the value is not finite, the metric has no line.
+ * the value. If the value is not finite, the metric has no line. The number of lines is bounded,
+ * because no label value is taken from a request.
+ *
+ * In OpenMetrics, the header of a counter omits the suffix _total, the header of a metric states
+ * its unit, and the text ends with "# EOF".
  */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,15 +16,161 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "db/db.h"
+#include "gover-d/alert/alerts.h"
 #include "gover-d/alert/webhook.h"
-#include "gover-d/api/metrics-format.h"
 #include "gover-d/api/metrics.h"
 #include "gover-d/config/config.h"
 #include "gover-d/config/flavor.h"
 #include "gover-d/core/frames.h"
 #include "gover-d/core/history.h"
+#include "gover-d/core/offers.h"
+#include "gover-d/core/view.h"
+#include "gover-d/model/decisions.h"
+#include "gover-d/model/fleet.h"
 #include "gover-d/model/host.h"
+#include "gover-d/util/hook.h"
+#include "gover-d/util/memory.h"
 #include "monitor/fps/fps.h"
+
+#define OPEN_TYPE "application/openmetrics-text"
+#define TEXT_TYPE "text/plain"
+
+struct out {
+	FILE *file;
+	enum metrics_format format;
+};
+
+/* Ends the labels of write_line(), because a plain NULL need not be a pointer. */
+#define END ((const char *)NULL)
+
+const char *metrics_format_type(enum metrics_format format)
+{
+	return format == METRICS_OPEN ? OPEN_TYPE "; version=1.0.0; charset=utf-8"
+				      : TEXT_TYPE "; version=0.0.4; charset=utf-8";
+}
+
+enum metrics_format metrics_format_choose(const char *accept)
+{
+	const char *open = accept ? strcasestr(accept, OPEN_TYPE) : NULL;
+	const char *text = accept ? strcasestr(accept, TEXT_TYPE) : NULL;
+
+	return open && (!text || open < text) ? METRICS_OPEN : METRICS_TEXT;
+}
+
+static size_t without_suffix(const char *name, const char *suffix)
+{
+	size_t n = strlen(name), end = strlen(suffix);
+
+	return n > end && strcmp(name + n - end, suffix) == 0 ? n - end : n;
+}
+
+/*
+ * Returns the unit in @name; "": no unit. @family is the length of @name without _total or _info.
+ */
+static const char *unit_of(const char *name, size_t family)
+{
+	static const char *const units[] = {"seconds", "percent", "ratio"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		size_t n = strlen(units[i]);
+
+		if (family > n && name[family - n - 1] == '_' &&
+		    strncmp(name + family - n, units[i], n) == 0)
+			return units[i];
+	}
+	return "";
+}
+
+static void write_text_head(FILE *file, const char *name, const char *type, const char *help)
+{
+	fprintf(file, "# HELP %s %s\n# TYPE %s %s\n", name, help, name,
+		strcmp(type, "info") == 0 ? "gauge" : type);
+}
+
+/*
+ * Writes the header lines of metric @name. @type is "gauge", "counter" (@name ends in _total),
+ * "histogram" or "info" (@name ends in _info). The unit of the metric is the last word of @name
+ * without _total, if this word is a known unit.
+ */
+static void write_head(const struct out *out, const char *name, const char *type, const char *help)
+{
+	size_t family = strcmp(type, "counter") == 0 ? without_suffix(name, "_total")
+			: strcmp(type, "info") == 0  ? without_suffix(name, "_info")
+						     : strlen(name);
+	const char *unit = unit_of(name, family);
+
+	if (out->format == METRICS_TEXT) {
+		write_text_head(out->file, name, type, help);
+		return;
+	}
+	fprintf(out->file, "# TYPE %.*s %s\n", (int)family, name, type);
+	if (unit[0])
+		fprintf(out->file, "# UNIT %.*s %s\n", (int)family, name, unit);
+	fprintf(out->file, "# HELP %.*s %s\n", (int)family, name, help);
+}
+
+/* Labels are most of the text. The file belongs to one thread, so that it needs no lock. */
+static void write_label(FILE *file, const char *before, const char *name, const char *value)
+{
+	fputs_unlocked(before, file);
+	fputs_unlocked(name, file);
+	fputs_unlocked("=\"", file);
+	while (*value) {
+		size_t plain = strcspn(value, "\n\\\"");
+
+		fwrite_unlocked(value, 1, plain, file);
+		value += plain;
+		if (!*value)
+			break;
+		fputc_unlocked('\\', file);
+		fputc_unlocked(*value == '\n' ? 'n' : *value, file);
+		value++;
+	}
+	fputc_unlocked('"', file);
+}
+
+/*
+ * Writes a line, unless @value is not finite. The further arguments are the name and the value of
+ * each label, and END.
+ */
+__attribute__((sentinel)) static void write_line(const struct out *out, const char *name,
+						 double value, ...)
+{
+	const char *label, *before = "{";
+	va_list ap;
+
+	if (!isfinite(value))
+		return;
+	fputs_unlocked(name, out->file);
+	va_start(ap, value);
+	for (; (label = va_arg(ap, const char *)); before = ",")
+		write_label(out->file, before, label, va_arg(ap, const char *));
+	va_end(ap);
+	fprintf(out->file, "%s %.15g\n", before[0] == ',' ? "}" : "", value);
+}
+
+/* Writes the header and the line of a metric without labels. */
+static void write_single(const struct out *out, const char *name, const char *type,
+			 const char *help, double value)
+{
+	write_head(out, name, type, help);
+	write_line(out, name, value, END);
+}
+
+void metrics_tally_begin(struct metrics_tally *tally, const struct decisions *decisions)
+{
+	*tally = (struct metrics_tally){.last_id = decisions_last_id(decisions)};
+}
+
+void metrics_tally_decisions(struct metrics_tally *tally, const struct decisions *decisions)
+{
+	const struct decision *d = decisions_after(decisions, tally->last_id);
+
+	for (; d; d = decisions_after(decisions, tally->last_id)) {
+		tally->counts[d->kind]++;
+		tally->last_id = d->id;
+	}
+}
 
 /* Values from which the metrics of the host are computed. */
 struct facts {
@@ -369,7 +520,7 @@ static double sum_frame_times(const uint64_t frame_time[FPS_WIRE_BUCKETS])
 }
 
 /* A vGPU whose backend counts the frames itself has no lines. */
-static void write_frames(const struct metrics_out *out, const struct vgpu *v)
+static void write_frames(const struct out *out, const struct vgpu *v)
 {
 	const uint64_t *frame_time = v->monitor.fps_last.frame_time;
 	uint64_t n = 0, total = 0;
@@ -382,69 +533,356 @@ static void write_frames(const struct metrics_out *out, const struct vgpu *v)
 	for (size_t i = 0; i < ARRAY_SIZE(frame_bounds); i++) {
 		while (b < frame_bounds[i].end)
 			n += frame_time[b++];
-		metrics_format_line(out, FRAME_TIMES "_bucket", (double)n, VGPU_LABELS(v), "le",
-				    frame_bounds[i].text, METRICS_END);
+		write_line(out, FRAME_TIMES "_bucket", (double)n, VGPU_LABELS(v), "le",
+			   frame_bounds[i].text, END);
 	}
-	metrics_format_line(out, FRAME_TIMES "_sum", sum_frame_times(frame_time), VGPU_LABELS(v),
-			    METRICS_END);
-	metrics_format_line(out, FRAME_TIMES "_count", (double)total, VGPU_LABELS(v), METRICS_END);
+	write_line(out, FRAME_TIMES "_sum", sum_frame_times(frame_time), VGPU_LABELS(v), END);
+	write_line(out, FRAME_TIMES "_count", (double)total, VGPU_LABELS(v), END);
 }
 
-static void write_frame_times(const struct metrics_out *out, const struct host *host)
+static void write_frame_times(const struct out *out, const struct host *host)
 {
-	metrics_format_head(out, FRAME_TIMES, "histogram",
-			    "Frame times reported by programs; the sum is an estimate.");
+	write_head(out, FRAME_TIMES, "histogram",
+		   "Frame times reported by programs; the sum is an estimate.");
 	for (int g = 0; g < host->n_gpus; g++)
 		for (const struct vgpu *v = host->gpus[g].vgpus; v; v = v->next)
 			if (host_gpu_unit(&host->gpus[g], &v->contract) == GPU_FRAMES)
 				write_frames(out, v);
 }
 
-static void write_host(const struct metrics_out *out, const struct facts *facts)
+static void write_host(const struct out *out, const struct facts *facts)
 {
-	metrics_format_head(out, "gover_build_info", "info", "Version of the daemon, as a label.");
-	metrics_format_line(out, "gover_build_info", 1, "version", GOVER_VERSION, METRICS_END);
+	write_head(out, "gover_build_info", "info", "Version of the daemon, as a label.");
+	write_line(out, "gover_build_info", 1, "version", GOVER_VERSION, END);
 	for (size_t i = 0; i < ARRAY_SIZE(host_metrics); i++) {
 		const struct metric *m = &host_metrics[i];
 
-		metrics_format_head(out, m->name, m->type, m->help);
-		metrics_format_line(out, m->name, m->value(facts, NULL, NULL), METRICS_END);
+		write_single(out, m->name, m->type, m->help, m->value(facts, NULL, NULL));
 	}
 }
 
-static void write_gpus(const struct metrics_out *out, const struct host *host)
+static void write_gpus(const struct out *out, const struct host *host)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(gpu_metrics); i++) {
 		const struct metric *m = &gpu_metrics[i];
 
-		metrics_format_head(out, m->name, m->type, m->help);
+		write_head(out, m->name, m->type, m->help);
 		for (int g = 0; g < host->n_gpus; g++)
-			metrics_format_line(out, m->name, m->value(NULL, &host->gpus[g], NULL),
-					    "gpu", host->gpus[g].config.name, METRICS_END);
+			write_line(out, m->name, m->value(NULL, &host->gpus[g], NULL), "gpu",
+				   host->gpus[g].config.name, END);
 	}
 }
 
-static void write_vgpu(const struct metrics_out *out, const struct metric *m,
-		       const struct host_gpu *gpu, const struct vgpu *v)
+static void write_vgpu(const struct out *out, const struct metric *m, const struct host_gpu *gpu,
+		       const struct vgpu *v)
 {
 	enum delivers delivers = host_gpu_unit(gpu, &v->contract) == GPU_WORK ? WORK : FRAMES;
 
 	if (m->delivers == ANY || m->delivers == delivers)
-		metrics_format_line(out, m->name, m->value(NULL, NULL, v), VGPU_LABELS(v),
-				    METRICS_END);
+		write_line(out, m->name, m->value(NULL, NULL, v), VGPU_LABELS(v), END);
 }
 
-static void write_vgpus(const struct metrics_out *out, const struct host *host)
+static void write_vgpus(const struct out *out, const struct host *host)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(vgpu_metrics); i++) {
 		const struct metric *m = &vgpu_metrics[i];
 
-		metrics_format_head(out, m->name, m->type, m->help);
+		write_head(out, m->name, m->type, m->help);
 		for (int g = 0; g < host->n_gpus; g++)
 			for (const struct vgpu *v = host->gpus[g].vgpus; v; v = v->next)
 				write_vgpu(out, m, &host->gpus[g], v);
 	}
 	write_frame_times(out, host);
+}
+
+/* A contract or an offer without a flavour has the terms of [offer], and counts as that flavour. */
+static const char *or_standard(const struct view *view, const char *flavor)
+{
+	return flavor[0] ? flavor : view->config->offer.flavor;
+}
+
+static void write_vgpu_info(const struct out *out, const struct view *view, const struct vgpu *v)
+{
+	/* Prometheus uses the label "instance" for the host. */
+	write_line(out, "gover_vgpu_info", 1, "gpu", v->contract.gpu, "vgpu", v->contract.id, "vm",
+		   v->contract.vm, "flavor", or_standard(view, v->contract.flavor), "project",
+		   contract_label(&v->contract, CONTRACT_PROJECT), "server",
+		   contract_label(&v->contract, CONTRACT_INSTANCE), END);
+}
+
+static bool lists(const struct view *view, const struct offer *offer, const char *flavor)
+{
+	for (int i = 0; i < offer->n_flavors; i++)
+		if (strcmp(or_standard(view, offer->flavors[i].name), flavor) == 0)
+			return true;
+	return false;
+}
+
+static int count_open(const struct view *view, const char *gpu, const char *flavor)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < offers_count(view->offers); i++) {
+		const struct offer *offer = offers_at(view->offers, i);
+
+		n += offer->life.state == OFFER_OPEN && strcmp(offer->gpu, gpu) == 0 &&
+		     lists(view, offer, flavor);
+	}
+	return n;
+}
+
+static void write_open_offers(const struct out *out, const struct view *view, const char *gpu)
+{
+	struct flavor flavor;
+
+	for (int i = 0; flavor_at(view->config, i, &flavor); i++)
+		write_line(out, "gover_open_offers", count_open(view, gpu, flavor.name), "gpu", gpu,
+			   "flavor", flavor.name, END);
+}
+
+/*
+ * Metrics that name flavours. gover_vgpu_info has the flavour and the owner of each vGPU, so that
+ * its other metrics need no labels for them: Prometheus joins both.
+ */
+static void write_flavors(const struct out *out, const struct view *view)
+{
+	const struct host *host = view->host;
+
+	write_head(out, "gover_vgpu_info", "info", "Flavour and owner of the vGPU, as labels.");
+	for (int g = 0; g < host->n_gpus; g++)
+		for (const struct vgpu *v = host->gpus[g].vgpus; v; v = v->next)
+			write_vgpu_info(out, view, v);
+	write_head(out, "gover_open_offers", "gauge",
+		   "Number of open offers that list the flavour, by GPU and flavour.");
+	for (int g = 0; g < host->n_gpus; g++)
+		write_open_offers(out, view, host->gpus[g].config.name);
+}
+
+static void write_alerts(const struct out *out, const struct alerts *alerts)
+{
+	enum alert_severity severity;
+	const char *name, *meaning;
+
+	write_head(out, "gover_alerts", "gauge", "Number of active alerts, by name.");
+	for (size_t i = 0; (name = alerts_name_at(i, &severity, &meaning)); i++) {
+		int n = 0;
+
+		for (size_t k = 0; k < alerts_count(alerts); k++)
+			n += alerts_at(alerts, k)->cleared_ms == 0 &&
+			     strcmp(alerts_at(alerts, k)->name, name) == 0;
+		write_line(out, "gover_alerts", n, "name", name, "severity",
+			   alert_severity_name(severity), END);
+	}
+}
+
+static void write_offers(const struct out *out, const struct offers *offers)
+{
+	write_head(out, "gover_offers", "gauge", "Number of stored offers, by state.");
+	for (int state = 0; state < OFFER_STATES; state++) {
+		int n = 0;
+
+		for (size_t k = 0; k < offers_count(offers); k++)
+			n += (int)offers_at(offers, k)->life.state == state;
+		write_line(out, "gover_offers", n, "state",
+			   offer_state_name((enum offer_state)state), END);
+	}
+}
+
+static void write_decisions(const struct out *out, const struct metrics_tally *tally)
+{
+	write_head(out, "gover_decisions_total", "counter", "Number of decisions, by kind.");
+	for (int kind = 0; kind < DECISION_KINDS; kind++) {
+		if (kind >= POLICY_KINDS && tally->counts[kind] == 0)
+			continue;
+		write_line(out, "gover_decisions_total", (double)tally->counts[kind], "kind",
+			   decision_kind_name((enum decision_kind)kind), END);
+	}
+}
+
+/* Writes one line for each active alert. Its labels can be used in alerting rules. */
+static void write_active(const struct out *out, const struct alerts *alerts)
+{
+	write_head(out, "gover_alert_active", "gauge", "Always 1; each active alert has one line.");
+	for (size_t i = 0; i < alerts_count(alerts); i++) {
+		const struct alert *a = alerts_at(alerts, i);
+
+		if (a->cleared_ms)
+			continue;
+		write_line(out, "gover_alert_active", 1, "name", a->name, "severity",
+			   alert_severity_name(a->severity), "gpu", a->gpu, "vgpu", a->vgpu, "vm",
+			   a->vm, "silenced", a->silenced ? "true" : "false", END);
+	}
+}
+
+static void write_delays(const struct out *out, const char *name, const char *help,
+			 const struct host_delays *delays)
+{
+	uint64_t n = 0;
+
+	write_head(out, name, "histogram", help);
+	for (int i = 0; i < HOST_DELAY_BUCKETS; i++) {
+		n += delays->counts[i];
+		fprintf(out->file, "%s_bucket{le=\"%s\"} %llu\n", name, host_delay_bounds[i].text,
+			(unsigned long long)n);
+	}
+	fprintf(out->file, "%s_sum %.15g\n%s_count %llu\n", name, delays->sum_s, name,
+		(unsigned long long)n);
+}
+
+static void write_hooks(const struct out *out, const struct view *view)
+{
+	static const struct {
+		const char *name, *help;
+		size_t offset;
+	} metrics[] = {
+		{"gover_hook_runs_total", "Hook programs started.",
+		 offsetof(struct hook_stats, run)},
+		{"gover_hook_failures_total", "Hook programs that did not start or failed.",
+		 offsetof(struct hook_stats, failed)},
+		{"gover_hook_kills_total", "Hook programs killed at their time limit.",
+		 offsetof(struct hook_stats, killed)},
+		{"gover_hook_drops_total",
+		 "Hook programs not started because too many were waiting.",
+		 offsetof(struct hook_stats, dropped)},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(metrics); i++) {
+		write_head(out, metrics[i].name, "counter", metrics[i].help);
+		for (int hook = 0; hook < HOOKS; hook++) {
+			uint64_t value;
+
+			memcpy(&value, (const char *)&view->hook_stats[hook] + metrics[i].offset,
+			       sizeof(value));
+			write_line(out, metrics[i].name, (double)value, "hook",
+				   hook_name((enum hook)hook), END);
+		}
+	}
+}
+
+static void write_webhook(const struct out *out, const struct view *view)
+{
+	const char *const name = "gover_webhook_messages_total";
+	struct webhook_stats s;
+
+	write_head(out, name, "counter", "Messages for the webhook, by result.");
+	if (!view->webhook)
+		return;
+	webhook_stats(view->webhook, &s);
+	write_line(out, name, (double)s.sent, "result", "sent", END);
+	write_line(out, name, (double)s.refused, "result", "refused", END);
+	write_line(out, name, (double)s.dropped, "result", "dropped", END);
+}
+
+static void write_over_limit(const struct out *out, const struct frames *frames)
+{
+	struct fps_hub_stats s = {0};
+
+	write_head(out, "gover_fps_over_limit_total", "counter",
+		   "Rejected connections of programs that report frames, because their "
+		   "vGPU, or their user if they belong to no vGPU, had too many.");
+	if (frames->hub)
+		fps_hub_stats(frames->hub, &s);
+	write_line(out, "gover_fps_over_limit_total", (double)(s.over_limit - s.users.n), "holder",
+		   "vgpu", END);
+	write_line(out, "gover_fps_over_limit_total", (double)s.users.n, "holder", "user", END);
+}
+
+static void write_leaks(const struct out *out, const struct fleet_report *report)
+{
+	write_head(out, "gover_fleet_leaked", "gauge",
+		   "Allocations in the cloud without a contract or an offer, by GPU and "
+		   "flavour.");
+	for (size_t i = 0; i < report->n_leaks; i++) {
+		const struct fleet_leak *leak = &report->leaks[i];
+
+		write_line(out, "gover_fleet_leaked", leak->used - leak->sold, "gpu", leak->gpu,
+			   "flavor", leak->flavor, END);
+	}
+}
+
+/* Writes the last report of gover-fleet. Without a report, only the facts have lines. */
+static void write_fleet(const struct out *out, const struct fleet *fleet)
+{
+	const struct fleet_report *report = &fleet->report;
+	enum fleet_state state = fleet_state_at(fleet, clock_now());
+	bool known = state != FLEET_UNKNOWN;
+
+	write_head(out, "gover_fleet_state", "gauge",
+		   "1 for the state of gover-fleet, 0 for the others.");
+	for (int i = FLEET_PUBLISHED; known && i < FLEET_STATES; i++)
+		write_line(out, "gover_fleet_state", i == (int)state, "state",
+			   fleet_state_name((enum fleet_state)i), END);
+	write_single(out, "gover_fleet_unverified", "gauge",
+		     "Contracts that the cloud has not confirmed.",
+		     known ? report->unverified : NAN);
+	write_leaks(out, report);
+	write_head(out, "gover_fleet_migrations_total", "counter",
+		   "Migrations since the start of gover-fleet, by result.");
+	for (int i = 0; known && i < FLEET_MIGRATION_STATES; i++)
+		fprintf(out->file, "gover_fleet_migrations_total{result=\"%s\"} %lld\n",
+			fleet_migration_name((enum fleet_migration_state)i),
+			(long long)report->migrations[i]);
+	write_head(out, "gover_migrations_total", "counter",
+		   "Reported migrations of vGPUs to other hosts, by state.");
+	for (int i = 0; i < FLEET_MIGRATION_STATES; i++)
+		fprintf(out->file, "gover_migrations_total{state=\"%s\"} %llu\n",
+			fleet_migration_name((enum fleet_migration_state)i),
+			(unsigned long long)fleet->migrations[i]);
+	write_single(out, "gover_migrations_in_progress", "gauge",
+		     "Requested migrations whose end was not reported: 0 or 1.",
+		     fleet->course.vgpu[0] != '\0');
+	write_single(out, "gover_migration_seconds_total", "counter",
+		     "Sum of the durations of completed migrations.", fleet->migration_s);
+}
+
+static void write_process(const struct out *out)
+{
+	struct memory_size size;
+
+	write_single(out, "process_resident_memory_bytes", "gauge",
+		     "Resident memory of the daemon.",
+		     memory_read(&size) == 0 ? (double)size.resident : NAN);
+}
+
+/* Writes the number of replies by route. Requests that match no route are counted together. */
+static void write_http(const struct out *out, const struct metrics_source *source)
+{
+	write_head(out, "gover_http_requests_total", "counter",
+		   "Answered requests, by route and status.");
+	for (size_t i = 0; i < source->n_routes; i++) {
+		const struct api_counter *counter = source->routes[i].counter;
+
+		for (int k = 0; k < API_STATUSES_MAX && counter->statuses[k].n; k++) {
+			char status[16];
+
+			snprintf(status, sizeof(status), "%u", counter->statuses[k].status);
+			write_line(out, "gover_http_requests_total", (double)counter->statuses[k].n,
+				   "method", source->routes[i].method, "route",
+				   source->routes[i].route, "status", status, END);
+		}
+	}
+}
+
+static void write_lists(const struct out *out, const struct view *view,
+			const struct metrics_source *source)
+{
+	write_flavors(out, view);
+	write_delays(out, "gover_tick_lateness_seconds",
+		     "Delay of ticks: from the scheduled to the actual start of a tick.",
+		     &view->host->lateness);
+	write_delays(out, "gover_tick_duration_seconds",
+		     "Time from the scheduled start of a tick to its last cap write.",
+		     &view->host->tick_duration);
+	write_alerts(out, view->alerts);
+	write_active(out, view->alerts);
+	write_offers(out, view->offers);
+	write_decisions(out, source->tally);
+	write_hooks(out, view);
+	write_webhook(out, view);
+	write_over_limit(out, view->frames);
+	write_fleet(out, view->fleet);
+	write_http(out, source);
+	write_process(out);
 }
 
 char *metrics_write(const struct view *view, const struct metrics_source *source)
@@ -458,7 +896,7 @@ char *metrics_write(const struct view *view, const struct metrics_source *source
 	char *text = NULL;
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
-	struct metrics_out out = {.file = file, .format = source->format};
+	struct out out = {.file = file, .format = source->format};
 
 	if (!file)
 		xalloc_fail(0);
@@ -471,8 +909,9 @@ char *metrics_write(const struct view *view, const struct metrics_source *source
 	write_host(&out, &facts);
 	write_gpus(&out, view->host);
 	write_vgpus(&out, view->host);
-	metrics_lists_write(&out, view, source);
-	metrics_format_end(&out);
+	write_lists(&out, view, source);
+	if (out.format == METRICS_OPEN)
+		fputs("# EOF\n", file);
 	if (ferror(file) || fclose(file) != 0)
 		xalloc_fail(size);
 	return text;

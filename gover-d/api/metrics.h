@@ -3,10 +3,18 @@
 #ifndef GOVER_D_API_METRICS_H
 #define GOVER_D_API_METRICS_H
 
-#include "gover-d/api/metrics-format.h"
 #include "gover-d/api/request.h"
 #include "gover-d/core/view.h"
 #include "gover-d/model/decisions.h"
+
+enum metrics_format { METRICS_TEXT, METRICS_OPEN };
+
+/*
+ * Returns OpenMetrics if the header @accept names it, and not before text/plain. Scrapers name the
+ * format that they prefer first. @accept NULL: text.
+ */
+enum metrics_format metrics_format_choose(const char *accept);
+const char *metrics_format_type(enum metrics_format format); /* value of the header Content-Type */
 
 /* Numbers of decisions by kind since the start of the daemon. */
 struct metrics_tally {
@@ -43,11 +51,5 @@ struct metrics_tick metrics_tick(const struct host *host);
 
 /* Returns the text (from malloc). */
 char *metrics_write(const struct view *view, const struct metrics_source *source);
-
-/*
- * For metrics_write() (metrics-lists.c): writes the metrics of flavours, alerts, offers, decisions,
- * hooks, requests and memory. */
-void metrics_lists_write(const struct metrics_out *out, const struct view *view,
-			 const struct metrics_source *source);
 
 #endif

@@ -4,15 +4,11 @@
 
 #include "gover-d/api/change.h"
 #include "gover-d/api/handler.h"
-#include "gover-d/api/keys.h"
-#include "gover-d/api/list.h"
-#include "gover-d/api/problem.h"
 #include "gover-d/api/resource.h"
 #include "gover-d/core/control.h"
 #include "gover-d/core/encode.h"
 #include "gover-d/core/offers.h"
-#include "gover-d/util/json-decode.h"
-#include "gover-d/util/json-encode.h"
+#include "gover-d/util/json.h"
 
 void api_get_offers(struct api *api, struct api_request *request)
 {

@@ -8,10 +8,9 @@
 #include "gover-d/api/change.h"
 #include "gover-d/api/etag.h"
 #include "gover-d/api/handler.h"
-#include "gover-d/api/problem.h"
 #include "gover-d/config/config.h"
 #include "gover-d/core/control.h"
-#include "gover-d/util/json-encode.h"
+#include "gover-d/util/json.h"
 
 #define VALUE_MAX 256
 

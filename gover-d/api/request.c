@@ -5,7 +5,7 @@
 
 #include "base/xalloc.h"
 #include "gover-d/api/request.h"
-#include "gover-d/util/json-encode.h"
+#include "gover-d/util/json.h"
 
 struct api_deferred {
 	struct api_request *request; /* NULL: the request has ended before its deferred reply */

@@ -19,7 +19,7 @@
 #include "gover-d/core/view.h"
 #include "gover-d/diagnosis/diagnosis.h"
 #include "gover-d/model/host.h"
-#include "gover-d/util/json-encode.h"
+#include "gover-d/util/json.h"
 #include "monitor/fps/fps.h"
 
 #define MIB 1048576.0

@@ -13,10 +13,8 @@
 #include "base/xalloc.h"
 #include "gover-d/api/change.h"
 #include "gover-d/api/handler.h"
-#include "gover-d/api/problem.h"
 #include "gover-d/auth/tokens.h"
-#include "gover-d/util/json-decode.h"
-#include "gover-d/util/json-encode.h"
+#include "gover-d/util/json.h"
 #include "gover-d/util/log.h"
 #include "gover-d/util/worker.h"
 

@@ -9,7 +9,7 @@
 #include "gover-d/alert/silence.h"
 #include "gover-d/core/offers.h"
 #include "gover-d/model/decisions.h"
-#include "gover-d/util/json-encode.h"
+#include "gover-d/util/json.h"
 
 /*
  * Adds a rate or a target under @frames or, if it @counts_work, under @work. The other member is

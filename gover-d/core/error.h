@@ -2,7 +2,7 @@
 /*
  * Errors of requests to core/. A function returns 0, a negative errno if the system failed, or one
  * of these positive codes if the request cannot be fulfilled. Each error has a message in @reterr.
- * api/problem.c maps each positive code to an HTTP status.
+ * api/handler.c maps each positive code to an HTTP status.
  */
 #ifndef GOVER_D_CORE_ERROR_H
 #define GOVER_D_CORE_ERROR_H

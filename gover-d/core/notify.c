@@ -8,7 +8,7 @@
 #include "gover-d/core/encode.h"
 #include "gover-d/core/notify.h"
 #include "gover-d/core/state.h"
-#include "gover-d/util/json-encode.h"
+#include "gover-d/util/json.h"
 #include "gover-d/util/log.h"
 
 #define MESSAGE_VERSION	  1 /* version of the JSON; increased when a field changes its meaning */

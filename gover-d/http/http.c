@@ -18,7 +18,7 @@
 #include "base/unix-listener.h"
 #include "base/xalloc.h"
 #include "gover-d/api/api.h"
-#include "gover-d/api/problem.h"
+#include "gover-d/api/handler.h"
 #include "gover-d/api/request.h"
 #include "gover-d/auth/authn.h"
 #include "gover-d/http/caller.h"

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "gover-d/model/contract.h"
-#include "gover-d/util/json-encode.h"
+#include "gover-d/util/json.h"
 
 /* Largest number in a contracts file of an earlier release. REST accepts only smaller numbers. */
 #define FILE_NUMBER_MAX 1e6

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/xalloc.h"
 #include "gover-d/store/contracts.h"
-#include "gover-d/util/json-decode.h"
+#include "gover-d/util/json.h"
 #include "gover-d/util/log.h"
 
 #define FILE_MAX (16 * 1024 * 1024)

@@ -8,8 +8,7 @@
 #include "base/id.h"
 #include "base/xalloc.h"
 #include "gover-d/store/operator-state.h"
-#include "gover-d/util/json-decode.h"
-#include "gover-d/util/json-encode.h"
+#include "gover-d/util/json.h"
 
 /* 2^53: a double can represent every whole number up to this value. */
 #define EXACT_MAX 9007199254740992.0

@@ -5,7 +5,6 @@
  */
 #include "base/clock.h"
 #include "gover-d/api/handler.h"
-#include "gover-d/api/time.h"
 #include "gover-d/http/head.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -2,7 +2,7 @@
 /* Idempotency keys of POST /v1/vgpus: repeated and different requests, limits, and restarts. */
 #include "tests/unit/gover-d/api/test-api.h"
 
-#include "gover-d/api/keys.h"
+#include "gover-d/api/change.h"
 
 static const struct api_reply *reply;
 

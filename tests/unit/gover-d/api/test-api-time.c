@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "gover-d/api/time.h"
+#include "gover-d/api/handler.h"
 #include "tests/unit/unit.h"
 
 #define BEGIN_MS INT64_C(1700000000000) /* 2023-11-14T22:13:20Z */

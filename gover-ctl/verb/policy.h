@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Converts KEY=VALUE to a field of PATCH /v1/policy, with the type of the present value. */
-#ifndef GOVER_CTL_VERB_POLICY_SET_H
-#define GOVER_CTL_VERB_POLICY_SET_H
+#ifndef GOVER_CTL_VERB_POLICY_H
+#define GOVER_CTL_VERB_POLICY_H
 
 #include <jansson.h>
 
