@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The checks of `doctor`. A missing requirement of a backend is a failure if the daemon uses this
- * backend, and a warning otherwise.
+ * `doctor`: runs all checks, also after a failed check, and prints the findings. A missing
+ * requirement of a backend is a failure if the daemon uses this backend, and a warning otherwise.
+ * gover-d --diagnose makes the findings of the backends, because only gover-d has backends.
  */
 #include <grp.h>
 #include <limits.h>
@@ -25,7 +26,223 @@
 #include "gover-ctl/verb/launch.h"
 #include "gover-ctl/verb/verbs.h"
 
-#define S_PER_DAY 86400
+#define S_PER_DAY  86400
+#define NAME_SIZE  64
+#define INSTALL	   "sudo apt install libgover-fps"
+#define LOG_ADVICE "see the log: journalctl -u gover-d -n 20"
+
+/* --- the daemon: the first cure if it does not answer depends on its unit --- */
+
+/* Texts and cures by the state of the unit; the first row that matches applies. */
+static const struct {
+	const char *active, *result; /* NULL: any */
+	const char *text, *advice;
+	bool names_result; /* the result follows the text */
+} states[] = {
+	{"failed", "exit-code", "gover-d.service has failed: gover-d exits with an error",
+	 "sudo gover-ctl config check; journalctl -u gover-d -n 20; then sudo systemctl "
+	 "reset-failed gover-d && sudo systemctl start gover-d",
+	 false},
+	{"failed", NULL, "gover-d.service has failed: ",
+	 "journalctl -u gover-d -n 20; then sudo systemctl reset-failed gover-d && sudo systemctl "
+	 "start gover-d",
+	 true},
+	{"inactive", NULL, "gover-d.service is not started", "sudo systemctl enable --now gover-d",
+	 false},
+	{"activating", NULL, "gover-d.service is starting, or waits for a restart", LOG_ADVICE,
+	 false},
+	{"deactivating", NULL, "gover-d.service is stopping", LOG_ADVICE, false},
+};
+
+static void explain_unit(const struct doctor_input *input, const struct unit *unit,
+			 struct finding *finding)
+{
+	const char *socket = input->config ? field_text(input->config, "socket") : input->where;
+
+	if (!unit->loaded && strcmp(unit->enabled, "masked") != 0) {
+		finding_advise(finding, FINDING_FAIL, input->no_answer,
+			       "%s is not installed: sudo apt install gover", UNIT_NAME);
+		return;
+	}
+	if (strcmp(unit->enabled, "masked") == 0) {
+		finding_set(finding, FINDING_FAIL,
+			    "sudo systemctl unmask gover-d && sudo systemctl enable --now gover-d",
+			    "gover-d.service is masked");
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
+		if (strcmp(states[i].active, unit->active) != 0 ||
+		    (states[i].result && strcmp(states[i].result, unit->result) != 0))
+			continue;
+		finding_set(finding, FINDING_FAIL, states[i].advice, "%s%s", states[i].text,
+			    states[i].names_result ? unit->result : "");
+		return;
+	}
+	if (strcmp(socket, input->where) != 0)
+		finding_advise(finding, FINDING_FAIL, input->no_answer,
+			       "gover-d.service runs with another socket: set --socket %s, or "
+			       "GOVER_SOCKET",
+			       socket);
+	else
+		finding_set(finding, FINDING_FAIL, LOG_ADVICE, "gover-d.service is %s: %s",
+			    unit->active, input->no_answer);
+}
+
+static void explain_silence(const struct doctor_input *input, struct finding *finding)
+{
+	const struct installation *i = input->installation;
+	struct denied denied;
+
+	if (!input->over_socket)
+		finding_set(finding, FINDING_FAIL, "start it: systemctl start gover-d", "%s",
+			    input->no_answer);
+	else if (denied_explain(input->where, &denied))
+		finding_set(finding, FINDING_FAIL, denied.command, "%s", denied.text);
+	else if (i && i->unit.known)
+		explain_unit(input, &i->unit, finding);
+	else
+		finding_set(finding, FINDING_FAIL,
+			    "start it (systemctl start gover-d), or set --socket or GOVER_SOCKET",
+			    "%s", input->no_answer);
+}
+
+static void check_service(const struct doctor_input *input, struct finding *finding)
+{
+	char up[WRITER_SPAN_MAX];
+
+	if (input->refused) {
+		finding_set(finding, FINDING_OK, "", "gover-d is running at %s", input->where);
+	} else if (!input->host) {
+		explain_silence(input, finding);
+	} else {
+		writer_format_span(field_number(input->host, "uptime_s"), up);
+		finding_set(finding, FINDING_OK, "", "gover-d %s is running at %s, up %s",
+			    field_text(input->host, "version"), input->where, up);
+	}
+}
+
+/*
+ * --- the rights of this user ---
+ * If the daemon has refused a request, its message names the groups. Otherwise the groups are those
+ * of [access] in the configuration file; if it cannot be read, those of its defaults.
+ */
+
+/* A group of [access], and whether this user and this process are in it. */
+struct role {
+	const char *name; /* "": no group is configured */
+	bool exists, member, active;
+};
+
+static struct role role_of(const char *name)
+{
+	struct role role = {.name = name};
+	const struct group *group;
+	int64_t number;
+	gid_t gid;
+
+	if (name[0] == '\0')
+		return role;
+	if (parse_int(name, 0, UINT32_MAX - 1, &number) == 0) {
+		gid = (gid_t)number;
+		role.exists = true;
+	} else {
+		group = getgrnam(name);
+		role.exists = group != NULL;
+		gid = group ? group->gr_gid : 0;
+	}
+	role.active = role.exists && denied_has_group(gid);
+	role.member = role.exists && denied_is_member(gid);
+	return role;
+}
+
+/* Returns true if the daemon, which has created its socket, runs as this user. */
+static bool owns_daemon(const struct doctor_input *input)
+{
+	struct stat st;
+
+	return input->host && stat(input->where, &st) == 0 && st.st_uid == geteuid();
+}
+
+static void advise_group(struct finding *finding, const struct role *role, const char *who,
+			 const char *user)
+{
+	char text[256];
+
+	if (role->name[0] == '\0') {
+		finding_set(finding, FINDING_FAIL, "run the command with sudo",
+			    "%s may not use gover: [access] of gover.conf configures no group",
+			    who);
+	} else if (!role->exists) {
+		snprintf(text, sizeof(text),
+			 "%s may not use gover: group %s does not exist on this host", who,
+			 role->name);
+		finding_advise(finding, FINDING_FAIL, text,
+			       "sudo groupadd --system %s && sudo usermod -aG %s %s && sudo "
+			       "systemctl restart gover-d, then log in again",
+			       role->name, role->name, user);
+	} else if (role->member && !role->active) {
+		finding_set(finding, FINDING_FAIL, "log in again",
+			    "%s is a member of group %s, but this session began before", who,
+			    role->name);
+	} else {
+		snprintf(text, sizeof(text), "%s may not use gover: not a member of group %s", who,
+			 role->name);
+		finding_advise(finding, FINDING_FAIL, text,
+			       "sudo usermod -aG %s %s, then log in again", role->name, user);
+	}
+}
+
+/* Splits the message of the daemon, "PROBLEM (CURE)", into text and advice. */
+static void repeat_refusal(const char *message, struct finding *finding)
+{
+	const char *cure = strstr(message, " (run ");
+	int length = cure ? (int)(cure - message) : (int)strlen(message);
+
+	finding_set(finding, FINDING_FAIL, "", "%.*s", length, message);
+	if (cure)
+		snprintf(finding->advice, sizeof(finding->advice), "%.*s",
+			 (int)strlen(cure + 2) - 1, cure + 2);
+}
+
+static void judge_user(const struct doctor_input *input, struct finding *finding)
+{
+	const json_t *config = input->config;
+	struct role operate = role_of(config ? field_text(config, "operate_group") : "gover");
+	struct role read = role_of(config ? field_text(config, "read_group") : "gover-read");
+	char who[NAME_SIZE + 32], user[NAME_SIZE], text[256];
+
+	denied_name_user(who, sizeof(who));
+	denied_user_name(geteuid(), user, sizeof(user));
+	if (operate.active) {
+		finding_set(finding, FINDING_OK, "", "%s may read and change (group %s)", who,
+			    operate.name);
+	} else if (read.active && operate.exists) {
+		snprintf(text, sizeof(text), "%s may read (group %s)", who, read.name);
+		finding_advise(finding, FINDING_OK, text,
+			       "to change something: sudo usermod -aG %s %s, then log in again",
+			       operate.name, user);
+	} else if (read.active) {
+		finding_set(finding, FINDING_OK, "", "%s may read (group %s)", who, read.name);
+	} else if (input->host) {
+		finding_set(finding, FINDING_OK, "", "%s may read", who);
+	} else if (input->refused && !operate.member && !read.member) {
+		repeat_refusal(input->no_answer, finding);
+	} else {
+		advise_group(finding, read.member && !operate.member ? &read : &operate, who, user);
+	}
+}
+
+static void check_access(const struct doctor_input *input, struct finding *finding)
+{
+	if (!input->over_socket)
+		finding->state = FINDING_SKIPPED;
+	else if (geteuid() == 0 || owns_daemon(input))
+		finding_set(finding, FINDING_OK, "", "this user may read, change and administer");
+	else
+		judge_user(input, finding);
+}
+
+/* --- the state of the daemon --- */
 
 static void check_ticks(const struct doctor_input *input, struct finding *finding)
 {
@@ -220,50 +437,13 @@ static void check_vsock(const struct doctor_input *input, struct finding *findin
 			"no /dev/vhost-vsock: virtual machines cannot report frames over vsock");
 }
 
-/* In the order of the output. */
-static const struct {
-	const char *name;
-	/* NULL: a check of a backend, in `gover-d --diagnose` */
-	void (*check)(const struct doctor_input *input, struct finding *finding);
-} checks[] = {
-	{"daemon", doctor_service_check},
-	{"access", doctor_access_check},
-	{"ticks", check_ticks},
-	{"gpus", check_gpus},
-	{"history", check_history},
-	{"cgroups", NULL},
-	{"library", doctor_library_check},
-	{"library32", doctor_library32_check},
-	{"vulkan", doctor_vulkan_check},
-	{"layer", doctor_layer_check},
-	{"xvfb", check_xvfb},
-	{"mdev", NULL},
-	{"gvt", NULL},
-	{"i915-pmu", NULL},
-	{"sriov", NULL},
-	{"xe-pmu", NULL},
-	{"fdinfo", NULL},
-	{"nvml", NULL},
-	{"dmem", NULL},
-	{"sources", check_sources},
-	{"vsock", check_vsock},
-	{"fps-bpf", check_bpf},
-};
+/* --- the libraries for customers' programs, all in the package libgover-fps --- */
 
-const char *doctor_check(size_t index, const struct doctor_input *input,
-			 struct finding *ret_finding)
-{
-	if (index >= ARRAY_SIZE(checks))
-		return NULL;
-	*ret_finding = (struct finding){.state = FINDING_SKIPPED};
-	if (checks[index].check) {
-		ret_finding->state = FINDING_OK;
-		checks[index].check(input, ret_finding);
-	}
-	return checks[index].name;
-}
-
-bool doctor_uses_backend(const struct doctor_input *input, const char *backend)
+/*
+ * Returns true if the daemon controls a GPU with this backend; without a reply, if its
+ * configuration file has such a GPU.
+ */
+static bool uses_backend(const struct doctor_input *input, const char *backend)
 {
 	const json_t *backends = json_object_get(input->config, "backends"), *entry;
 	size_t i;
@@ -277,128 +457,7 @@ bool doctor_uses_backend(const struct doctor_input *input, const char *backend)
 	return false;
 }
 
-/* MERGED gover-ctl/doctor/access.c:   * The check of the rights of this user. If the daemon has refused a request, its message names the  * groups. Otherwise the groups are those of [access] in the configuration file; if it cannot be  * read, those of its defaults.    */
-#define NAME_SIZE 64
-
-/* A group of [access], and whether this user and this process are in it. */
-struct role {
-	const char *name; /* "": no group is configured */
-	bool exists, member, active;
-};
-
-static struct role role_of(const char *name)
-{
-	struct role role = {.name = name};
-	const struct group *group;
-	int64_t number;
-	gid_t gid;
-
-	if (name[0] == '\0')
-		return role;
-	if (parse_int(name, 0, UINT32_MAX - 1, &number) == 0) {
-		gid = (gid_t)number;
-		role.exists = true;
-	} else {
-		group = getgrnam(name);
-		role.exists = group != NULL;
-		gid = group ? group->gr_gid : 0;
-	}
-	role.active = role.exists && denied_has_group(gid);
-	role.member = role.exists && denied_is_member(gid);
-	return role;
-}
-
-/* Returns true if the daemon, which has created its socket, runs as this user. */
-static bool owns_daemon(const struct doctor_input *input)
-{
-	struct stat st;
-
-	return input->host && stat(input->where, &st) == 0 && st.st_uid == geteuid();
-}
-
-static void advise_group(struct finding *finding, const struct role *role, const char *who,
-			 const char *user)
-{
-	char text[256];
-
-	if (role->name[0] == '\0') {
-		finding_set(finding, FINDING_FAIL, "run the command with sudo",
-			    "%s may not use gover: [access] of gover.conf configures no group",
-			    who);
-	} else if (!role->exists) {
-		snprintf(text, sizeof(text),
-			 "%s may not use gover: group %s does not exist on this host", who,
-			 role->name);
-		finding_advise(finding, FINDING_FAIL, text,
-			       "sudo groupadd --system %s && sudo usermod -aG %s %s && sudo "
-			       "systemctl restart gover-d, then log in again",
-			       role->name, role->name, user);
-	} else if (role->member && !role->active) {
-		finding_set(finding, FINDING_FAIL, "log in again",
-			    "%s is a member of group %s, but this session began before", who,
-			    role->name);
-	} else {
-		snprintf(text, sizeof(text), "%s may not use gover: not a member of group %s", who,
-			 role->name);
-		finding_advise(finding, FINDING_FAIL, text,
-			       "sudo usermod -aG %s %s, then log in again", role->name, user);
-	}
-}
-
-/* Splits the message of the daemon, "PROBLEM (CURE)", into text and advice. */
-static void repeat_refusal(const char *message, struct finding *finding)
-{
-	const char *cure = strstr(message, " (run ");
-	int length = cure ? (int)(cure - message) : (int)strlen(message);
-
-	finding_set(finding, FINDING_FAIL, "", "%.*s", length, message);
-	if (cure)
-		snprintf(finding->advice, sizeof(finding->advice), "%.*s",
-			 (int)strlen(cure + 2) - 1, cure + 2);
-}
-
-static void judge_user(const struct doctor_input *input, struct finding *finding)
-{
-	const json_t *config = input->config;
-	struct role operate = role_of(config ? field_text(config, "operate_group") : "gover");
-	struct role read = role_of(config ? field_text(config, "read_group") : "gover-read");
-	char who[NAME_SIZE + 32], user[NAME_SIZE], text[256];
-
-	denied_name_user(who, sizeof(who));
-	denied_user_name(geteuid(), user, sizeof(user));
-	if (operate.active) {
-		finding_set(finding, FINDING_OK, "", "%s may read and change (group %s)", who,
-			    operate.name);
-	} else if (read.active && operate.exists) {
-		snprintf(text, sizeof(text), "%s may read (group %s)", who, read.name);
-		finding_advise(finding, FINDING_OK, text,
-			       "to change something: sudo usermod -aG %s %s, then log in again",
-			       operate.name, user);
-	} else if (read.active) {
-		finding_set(finding, FINDING_OK, "", "%s may read (group %s)", who, read.name);
-	} else if (input->host) {
-		finding_set(finding, FINDING_OK, "", "%s may read", who);
-	} else if (input->refused && !operate.member && !read.member) {
-		repeat_refusal(input->no_answer, finding);
-	} else {
-		advise_group(finding, read.member && !operate.member ? &read : &operate, who, user);
-	}
-}
-
-void doctor_access_check(const struct doctor_input *input, struct finding *finding)
-{
-	if (!input->over_socket)
-		finding->state = FINDING_SKIPPED;
-	else if (geteuid() == 0 || owns_daemon(input))
-		finding_set(finding, FINDING_OK, "", "this user may read, change and administer");
-	else
-		judge_user(input, finding);
-}
-
-/* MERGED gover-ctl/doctor/library.c:   * The checks of the libraries that are loaded into customers' programs. All of them are in the  * package libgover-fps.    */
-#define INSTALL "sudo apt install libgover-fps"
-
-void doctor_library_check(const struct doctor_input *input, struct finding *finding)
+static void check_library(const struct doctor_input *input, struct finding *finding)
 {
 	char path[PATH_MAX];
 	struct err err;
@@ -428,7 +487,7 @@ static bool find_beside(const struct doctor_input *input, const char *name, char
 	return snprintf(ret_path, PATH_MAX, "%s%s", library, name) < PATH_MAX;
 }
 
-void doctor_library32_check(const struct doctor_input *input, struct finding *finding)
+static void check_library32(const struct doctor_input *input, struct finding *finding)
 {
 	char path[PATH_MAX];
 
@@ -466,7 +525,7 @@ static bool has_manifest(const struct doctor_input *input)
 	return false;
 }
 
-void doctor_vulkan_check(const struct doctor_input *input, struct finding *finding)
+static void check_vulkan(const struct doctor_input *input, struct finding *finding)
 {
 	char path[PATH_MAX];
 
@@ -484,12 +543,12 @@ void doctor_vulkan_check(const struct doctor_input *input, struct finding *findi
 			    path);
 }
 
-void doctor_layer_check(const struct doctor_input *input, struct finding *finding)
+static void check_layer(const struct doctor_input *input, struct finding *finding)
 {
 	char path[PATH_MAX];
 	struct err err;
 
-	if (!doctor_uses_backend(input, "lib"))
+	if (!uses_backend(input, "lib"))
 		finding->state = FINDING_SKIPPED;
 	else if (launch_find_library(&launch_cl, input->layer, input->exe, path, &err) < 0)
 		finding_set(finding, FINDING_FAIL, INSTALL,
@@ -498,98 +557,51 @@ void doctor_layer_check(const struct doctor_input *input, struct finding *findin
 		finding_set(finding, FINDING_OK, "", "OpenCL programs take turns through %s", path);
 }
 
-/* MERGED gover-ctl/doctor/service.c:  The check of the daemon: the first cure if it does not answer depends on the state of its unit.    */
-#define LOG_ADVICE "see the log: journalctl -u gover-d -n 20"
+/* --- all checks --- */
 
-/* Texts and cures by the state of the unit; the first row that matches applies. */
+/* In the order of the output. */
 static const struct {
-	const char *active, *result; /* NULL: any */
-	const char *text, *advice;
-	bool names_result; /* the result follows the text */
-} states[] = {
-	{"failed", "exit-code", "gover-d.service has failed: gover-d exits with an error",
-	 "sudo gover-ctl config check; journalctl -u gover-d -n 20; then sudo systemctl "
-	 "reset-failed gover-d && sudo systemctl start gover-d",
-	 false},
-	{"failed", NULL, "gover-d.service has failed: ",
-	 "journalctl -u gover-d -n 20; then sudo systemctl reset-failed gover-d && sudo systemctl "
-	 "start gover-d",
-	 true},
-	{"inactive", NULL, "gover-d.service is not started", "sudo systemctl enable --now gover-d",
-	 false},
-	{"activating", NULL, "gover-d.service is starting, or waits for a restart", LOG_ADVICE,
-	 false},
-	{"deactivating", NULL, "gover-d.service is stopping", LOG_ADVICE, false},
+	const char *name;
+	/* NULL: a check of a backend, in `gover-d --diagnose` */
+	void (*check)(const struct doctor_input *input, struct finding *finding);
+} checks[] = {
+	{"daemon", check_service},
+	{"access", check_access},
+	{"ticks", check_ticks},
+	{"gpus", check_gpus},
+	{"history", check_history},
+	{"cgroups", NULL},
+	{"library", check_library},
+	{"library32", check_library32},
+	{"vulkan", check_vulkan},
+	{"layer", check_layer},
+	{"xvfb", check_xvfb},
+	{"mdev", NULL},
+	{"gvt", NULL},
+	{"i915-pmu", NULL},
+	{"sriov", NULL},
+	{"xe-pmu", NULL},
+	{"fdinfo", NULL},
+	{"nvml", NULL},
+	{"dmem", NULL},
+	{"sources", check_sources},
+	{"vsock", check_vsock},
+	{"fps-bpf", check_bpf},
 };
 
-static void explain_unit(const struct doctor_input *input, const struct unit *unit,
-			 struct finding *finding)
+const char *doctor_check(size_t index, const struct doctor_input *input,
+			 struct finding *ret_finding)
 {
-	const char *socket = input->config ? field_text(input->config, "socket") : input->where;
-
-	if (!unit->loaded && strcmp(unit->enabled, "masked") != 0) {
-		finding_advise(finding, FINDING_FAIL, input->no_answer,
-			       "%s is not installed: sudo apt install gover", UNIT_NAME);
-		return;
+	if (index >= ARRAY_SIZE(checks))
+		return NULL;
+	*ret_finding = (struct finding){.state = FINDING_SKIPPED};
+	if (checks[index].check) {
+		ret_finding->state = FINDING_OK;
+		checks[index].check(input, ret_finding);
 	}
-	if (strcmp(unit->enabled, "masked") == 0) {
-		finding_set(finding, FINDING_FAIL,
-			    "sudo systemctl unmask gover-d && sudo systemctl enable --now gover-d",
-			    "gover-d.service is masked");
-		return;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
-		if (strcmp(states[i].active, unit->active) != 0 ||
-		    (states[i].result && strcmp(states[i].result, unit->result) != 0))
-			continue;
-		finding_set(finding, FINDING_FAIL, states[i].advice, "%s%s", states[i].text,
-			    states[i].names_result ? unit->result : "");
-		return;
-	}
-	if (strcmp(socket, input->where) != 0)
-		finding_advise(finding, FINDING_FAIL, input->no_answer,
-			       "gover-d.service runs with another socket: set --socket %s, or "
-			       "GOVER_SOCKET",
-			       socket);
-	else
-		finding_set(finding, FINDING_FAIL, LOG_ADVICE, "gover-d.service is %s: %s",
-			    unit->active, input->no_answer);
+	return checks[index].name;
 }
 
-static void explain_silence(const struct doctor_input *input, struct finding *finding)
-{
-	const struct installation *i = input->installation;
-	struct denied denied;
-
-	if (!input->over_socket)
-		finding_set(finding, FINDING_FAIL, "start it: systemctl start gover-d", "%s",
-			    input->no_answer);
-	else if (denied_explain(input->where, &denied))
-		finding_set(finding, FINDING_FAIL, denied.command, "%s", denied.text);
-	else if (i && i->unit.known)
-		explain_unit(input, &i->unit, finding);
-	else
-		finding_set(finding, FINDING_FAIL,
-			    "start it (systemctl start gover-d), or set --socket or GOVER_SOCKET",
-			    "%s", input->no_answer);
-}
-
-void doctor_service_check(const struct doctor_input *input, struct finding *finding)
-{
-	char up[WRITER_SPAN_MAX];
-
-	if (input->refused) {
-		finding_set(finding, FINDING_OK, "", "gover-d is running at %s", input->where);
-	} else if (!input->host) {
-		explain_silence(input, finding);
-	} else {
-		writer_format_span(field_number(input->host, "uptime_s"), up);
-		finding_set(finding, FINDING_OK, "", "gover-d %s is running at %s, up %s",
-			    field_text(input->host, "version"), input->where, up);
-	}
-}
-
-/* MERGED gover-ctl/doctor/verb.c:   * `doctor`: runs all checks, also after a failed check, and prints the findings. gover-d --diagnose  * makes the findings of the backends, because only gover-d has backends.    */
 /* Makes the argument of --diagnose: the running daemon and its unit. */
 static char *describe(const struct doctor_input *input, const struct installation *i)
 {

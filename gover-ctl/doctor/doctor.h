@@ -31,32 +31,10 @@ struct doctor_input {
 };
 
 /*
- * Returns true if the daemon controls a GPU with this backend; without a reply, if its
- * configuration file has such a GPU.
- */
-bool doctor_uses_backend(const struct doctor_input *input, const char *backend);
-
-/*
  * Runs the check @index; the finding of a check of a backend is FINDING_SKIPPED. Returns the name
  * of the check, or NULL if @index is past the last check.
  */
 const char *doctor_check(size_t index, const struct doctor_input *input,
 			 struct finding *ret_finding);
-
-/* --- checks in files of their own --- */
-
-/* Checks whether the daemon answers; if not, why, and the command that starts it. */
-void doctor_service_check(const struct doctor_input *input, struct finding *finding);
-
-/* Checks whether the groups of this user permit reading and changing over the unix socket. */
-void doctor_access_check(const struct doctor_input *input, struct finding *finding);
-
-/* Check the libraries that count frames: for 64-bit, 32-bit and Vulkan programs. */
-void doctor_library_check(const struct doctor_input *input, struct finding *finding);
-void doctor_library32_check(const struct doctor_input *input, struct finding *finding);
-void doctor_vulkan_check(const struct doctor_input *input, struct finding *finding);
-
-/* Checks the OpenCL layer of backend lib. */
-void doctor_layer_check(const struct doctor_input *input, struct finding *finding);
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The picture of `top`: the daemon, its GPUs, counts, the table of vGPUs, alerts, offers and the
- * newest decisions. On a low terminal the table shrinks first.
+ * newest decisions. On a low terminal the table shrinks first. On a narrow terminal the table omits
+ * parts that do not fit: sparklines, VM, GPU, broken time. The width is in columns of the terminal:
+ * a wide character has two.
  */
 #include <limits.h>
 #include <math.h>
@@ -16,18 +18,433 @@
 #include "gover-ctl/top/screen.h"
 #include "gover-ctl/verb/describe.h"
 
-#define BAR_COLUMNS 16
-#define EVENTS_MIN  3 /* minimum number of visible decisions; the table shrinks first */
-#define ALERTS_MAX  3
-#define OFFERS_MAX  2
+#define BAR_COLUMNS	  16
+#define EVENTS_MIN	  3 /* minimum number of visible decisions; the table shrinks first */
+#define ALERTS_MAX	  3
+#define OFFERS_MAX	  2
+#define PUT_MAX		  2048
+#define NAME_COLUMNS_MIN  4
+#define NAME_COLUMNS_MAX  20
+#define VM_MAX		  16
+#define NOTE_MIN	  10
+#define SPARK_COLUMNS_MIN 8
+#define SPARK_COLUMNS_MAX 40
 
-static const char *number(double value, char text[32])
+/* Writes @text, at most @limit columns. Returns the number of written columns. */
+static int put_cut(const char *text, int limit)
+{
+	mbstate_t state = {0};
+	int columns = 0;
+
+	while (*text && columns < limit) {
+		wchar_t c;
+		size_t n = mbrtowc(&c, text, strlen(text), &state);
+		bool bad = n == 0 || n > MB_LEN_MAX;
+		int width = bad ? -1 : wcwidth(c);
+
+		if (bad) {
+			state = (mbstate_t){0};
+			n = 1;
+		}
+		if (width > limit - columns)
+			break;
+		if (width < 0)
+			screen_put("?", 1);
+		else
+			screen_put(text, n);
+		columns += width < 0 ? 1 : width;
+		text += n;
+	}
+	return columns;
+}
+
+static int columns_left(const struct canvas *canvas)
+{
+	return canvas_lines_left(canvas) > 0 ? canvas->width - canvas->column : 0;
+}
+
+void canvas_put(struct canvas *canvas, const char *format, ...)
+{
+	char text[PUT_MAX];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	canvas->column += put_cut(text, columns_left(canvas));
+}
+
+void canvas_field(struct canvas *canvas, int columns, const char *text)
+{
+	int limit = columns < columns_left(canvas) ? columns : columns_left(canvas);
+	int used = put_cut(text, limit);
+
+	for (int i = used; i < limit; i++)
+		screen_put(" ", 1);
+	canvas->column += limit;
+}
+
+void canvas_colour(struct canvas *canvas, enum writer_colour colour)
+{
+	if (canvas_lines_left(canvas) > 0 && canvas->writer->colours)
+		screen_colour(colour);
+}
+
+void canvas_bar(struct canvas *canvas, int columns, double fraction)
+{
+	/* parts[N] fills N eighths of a column. */
+	static const char *const parts[] = {"",	      "\u258f", "\u258e", "\u258d",
+					    "\u258c", "\u258b", "\u258a", "\u2589"};
+	bool utf8 = canvas->writer->utf8;
+	int eighths, full;
+
+	if (columns > columns_left(canvas))
+		return;
+	fraction = isnan(fraction) || fraction < 0 ? 0 : fraction > 1 ? 1 : fraction;
+	eighths = (int)lround(fraction * columns * 8);
+	full = utf8 ? eighths / 8 : (eighths + 4) / 8;
+	for (int i = 0; i < columns; i++) {
+		const char *part = i < full			      ? utf8 ? "\u2588" : "#"
+				   : i == full && utf8 && eighths % 8 ? parts[eighths % 8]
+				   : utf8			      ? "\u00b7"
+								      : ".";
+
+		screen_put(part, strlen(part));
+	}
+	canvas->column += columns;
+}
+
+void canvas_spark(struct canvas *canvas, int columns, const float *values, int n, double full)
+{
+	/*
+	 * Characters of increasing height. The character for the value 0 is visible, so that it
+	 * differs from a gap.
+	 */
+	static const char *const blocks[] = {"\u2581", "\u2582", "\u2583", "\u2584",
+					     "\u2585", "\u2586", "\u2587", "\u2588"};
+	static const char *const letters[] = {"_", ".", ":", "-", "=", "+", "*", "#"};
+	const char *const *heights = canvas->writer->utf8 ? blocks : letters;
+
+	if (columns > columns_left(canvas))
+		return;
+	for (int i = n - columns; i < n; i++) {
+		double part = i >= 0 && full > 0 ? (double)values[i] / full : (double)NAN;
+		double height = part < 0 ? 0 : part > 1 ? 1 : part;
+
+		if (isnan(part))
+			screen_put(" ", 1);
+		else
+			screen_put(heights[lround(height * 7)],
+				   strlen(heights[lround(height * 7)]));
+	}
+	canvas->column += columns;
+}
+
+void canvas_end_line(struct canvas *canvas)
+{
+	if (canvas_lines_left(canvas) <= 0)
+		return;
+	canvas_colour(canvas, WRITER_PLAIN);
+	canvas->row++;
+	canvas->column = 0;
+	screen_move(canvas->row);
+}
+
+int canvas_lines_left(const struct canvas *canvas)
+{
+	return canvas->height - canvas->row;
+}
+
+/* --- the readings of each vGPU --- */
+
+static void push(struct spark *spark, double load, double fps)
+{
+	if (spark->n == SPARK_READINGS_MAX) {
+		memmove(spark->load, spark->load + 1, sizeof(spark->load) - sizeof(float));
+		memmove(spark->fps, spark->fps + 1, sizeof(spark->fps) - sizeof(float));
+		spark->n--;
+	}
+	spark->load[spark->n] = (float)load;
+	spark->fps[spark->n] = (float)fps;
+	spark->n++;
+}
+
+/*
+ * Returns the readings of the vGPU @id, or NULL. Tries the index @near first, because the order of
+ * vGPUs rarely changes between replies.
+ */
+static struct spark *find_spark(const struct sparks *sparks, const char *id, size_t near)
+{
+	if (near < sparks->n && strcmp(sparks->of[near].id, id) == 0)
+		return &sparks->of[near];
+	for (size_t i = 0; i < sparks->n; i++)
+		if (strcmp(sparks->of[i].id, id) == 0)
+			return &sparks->of[i];
+	return NULL;
+}
+
+void sparks_record(struct sparks *sparks, const json_t *vgpus)
+{
+	size_t n = json_array_size(vgpus), i;
+	struct spark *fresh;
+	const json_t *vgpu;
+
+	if (!vgpus) {
+		for (i = 0; i < sparks->n; i++)
+			push(&sparks->of[i], (double)NAN, (double)NAN);
+		return;
+	}
+	fresh = xcalloc(n ? n : 1, sizeof(*fresh));
+	json_array_foreach (vgpus, i, vgpu) {
+		const struct spark *known = find_spark(sparks, field_text(vgpu, "id"), i);
+
+		if (known)
+			fresh[i] = *known;
+		else
+			snprintf(fresh[i].id, sizeof(fresh[i].id), "%s", field_text(vgpu, "id"));
+		push(&fresh[i], field_number(vgpu, "load_pct"), field_either(vgpu, "fps", "rate"));
+	}
+	free(sparks->of);
+	*sparks = (struct sparks){.of = fresh, .n = n};
+}
+
+void sparks_prepend_history(struct sparks *sparks, const char *id, const json_t *points)
+{
+	struct spark *spark = find_spark(sparks, id, 0), now;
+	const json_t *point;
+	size_t i;
+
+	if (!spark || spark->n > 1)
+		return;
+	now = *spark;
+	spark->n = 0;
+	json_array_foreach (points, i, point) {
+		push(spark, field_number(point, "load_pct"), field_either(point, "fps", "rate"));
+	}
+	for (int k = 0; k < now.n; k++)
+		push(spark, (double)now.load[k], (double)now.fps[k]);
+}
+
+const struct spark *sparks_find(const struct sparks *sparks, const char *id)
+{
+	return find_spark(sparks, id, 0);
+}
+
+void sparks_fini(struct sparks *sparks)
+{
+	free(sparks->of);
+	*sparks = (struct sparks){0};
+}
+
+/* --- the table of vGPUs, one line each --- */
+
+struct layout {
+	int id, vm, gpu, spark, broken; /* width of each part in columns; 0: part omitted */
+};
+
+static int widest(const json_t *vgpus, const char *key, int least, int most)
+{
+	const json_t *vgpu;
+	size_t i;
+	int width = 0;
+
+	json_array_foreach (vgpus, i, vgpu) {
+		int length = (int)strlen(field_text(vgpu, key));
+
+		width = length > width ? length : width;
+	}
+	if (width == 0)
+		return 0;
+	return width < least ? least : width > most ? most : width;
+}
+
+/*
+ * Subtracts @columns and a gap from the free width *@left. Returns @columns, or 0 if they do not
+ * fit.
+ */
+static int take(int *left, int columns)
+{
+	if (columns <= 0 || *left < columns + 1)
+		return 0;
+	*left -= columns + 1;
+	return columns;
+}
+
+static struct layout lay_out(const struct canvas *canvas, const json_t *host)
+{
+	/* width of "> ", USED%, LOAD%, FPS/TARGET, CAP/SOLD and NOTE; each column has a gap */
+	static const int numbers = 2 + 6 + 6 + 12 + 9 + 1 + NOTE_MIN;
+	const json_t *vgpus = json_object_get(host, "vgpus");
+	int id = widest(vgpus, "id", NAME_COLUMNS_MIN, NAME_COLUMNS_MAX), sparks;
+	struct layout layout = {.id = id ? id : NAME_COLUMNS_MIN};
+	int left = canvas->width - layout.id - numbers;
+
+	layout.broken = take(&left, (int)strlen("BROKEN%"));
+	if (json_array_size(json_object_get(host, "gpus")) > 1)
+		layout.gpu = take(&left, widest(vgpus, "gpu", NAME_COLUMNS_MIN, VM_MAX));
+	sparks = left >= 2 * (SPARK_COLUMNS_MIN + 1) ? 2 * (SPARK_COLUMNS_MIN + 1) : 0;
+	left -= sparks;
+	layout.vm = take(&left, widest(vgpus, "vm", NAME_COLUMNS_MIN, VM_MAX));
+	if (sparks) {
+		layout.spark = (sparks + left * 2 / 3) / 2 - 1;
+		if (layout.spark > SPARK_COLUMNS_MAX)
+			layout.spark = SPARK_COLUMNS_MAX;
+	}
+	return layout;
+}
+
+/* Formats a number; "-" if the number is unknown. */
+static const char *number(double value, int decimals, char text[32])
 {
 	if (isnan(value))
 		return "-";
-	snprintf(text, 32, "%.0f", value);
+	snprintf(text, 32, "%.*f", decimals, value);
 	return text;
 }
+
+/* Prints a heading, with a mark if the table is sorted by one of the columns @first to @last. */
+static void put_head(struct canvas *canvas, const struct top_view *view, enum top_column first,
+		     enum top_column last, int columns, bool right, const char *head)
+{
+	bool sorted = view->sort >= first && view->sort <= last;
+	bool text = view->sort <= TOP_GPU;
+	char mark = !sorted ? ' ' : text != view->reverse ? '^' : 'v';
+	char both[32];
+
+	if (columns <= 0)
+		return;
+	if (right)
+		snprintf(both, sizeof(both), "%*s%c", columns, head, mark);
+	else
+		snprintf(both, sizeof(both), "%.*s%c", columns, head, mark);
+	canvas_field(canvas, columns + 1, both);
+}
+
+/* Returns true if a vGPU delivers units of work instead of frames. */
+static bool has_work(const json_t *vgpus)
+{
+	const json_t *vgpu;
+	size_t i;
+
+	json_array_foreach (vgpus, i, vgpu)
+		if (json_is_number(json_object_get(vgpu, "target_rate")))
+			return true;
+	return false;
+}
+
+static void draw_heads(struct canvas *canvas, const struct layout *layout,
+		       const struct top_view *view, const json_t *vgpus)
+{
+	const char *rate = has_work(vgpus) ? "RATE/TARGET" : " FPS/TARGET";
+
+	canvas_colour(canvas, WRITER_BOLD);
+	canvas_put(canvas, "  ");
+	put_head(canvas, view, TOP_VGPU, TOP_VGPU, layout->id, false, "VGPU");
+	put_head(canvas, view, TOP_VM, TOP_VM, layout->vm, false, "VM");
+	put_head(canvas, view, TOP_GPU, TOP_GPU, layout->gpu, false, "GPU");
+	put_head(canvas, view, TOP_USED, TOP_USED, 5, true, "USED%");
+	put_head(canvas, view, TOP_LOAD, TOP_LOAD, 5, true, "LOAD%");
+	if (layout->spark)
+		canvas_field(canvas, layout->spark + 1, "");
+	put_head(canvas, view, TOP_FPS, TOP_TARGET, 11, false, rate);
+	if (layout->spark)
+		canvas_field(canvas, layout->spark + 1, "");
+	put_head(canvas, view, TOP_CAP, TOP_SOLD, 8, false, "CAP/SOLD");
+	put_head(canvas, view, TOP_BROKEN, TOP_BROKEN, layout->broken, true, "BROKEN%");
+	canvas_put(canvas, "NOTE");
+	canvas_end_line(canvas);
+}
+
+static void put_spark(struct canvas *canvas, const struct layout *layout, const float *values,
+		      int n, double full)
+{
+	if (!layout->spark)
+		return;
+	canvas_spark(canvas, layout->spark, values, n, full);
+	canvas_put(canvas, " ");
+}
+
+/* Returns the maximum rate. It sets the scale of the sparkline if the vGPU has no target. */
+static double max_fps(const struct spark *spark)
+{
+	double max = 0;
+
+	for (int i = 0; i < spark->n; i++)
+		if ((double)spark->fps[i] > max)
+			max = (double)spark->fps[i];
+	return max;
+}
+
+static void put_name(struct canvas *canvas, int columns, const char *text)
+{
+	if (columns <= 0)
+		return;
+	canvas_field(canvas, columns, text);
+	canvas_put(canvas, " ");
+}
+
+static void draw_row(struct canvas *canvas, const struct layout *layout, const json_t *vgpu,
+		     const struct sparks *sparks)
+{
+	static const struct spark nothing;
+	const struct spark *spark = sparks_find(sparks, field_text(vgpu, "id"));
+	double target = field_either(vgpu, "target_fps", "target_rate"),
+	       sold = field_number(vgpu, "initial_cap_pct");
+	char text[32], other[32], notes[DESCRIBE_MAX];
+
+	spark = spark ? spark : &nothing;
+	put_name(canvas, layout->id, field_text(vgpu, "id"));
+	put_name(canvas, layout->vm, field_text(vgpu, "vm"));
+	put_name(canvas, layout->gpu, field_text(vgpu, "gpu"));
+	canvas_colour(canvas, field_true(vgpu, "overloaded") ? WRITER_RED : WRITER_PLAIN);
+	canvas_put(canvas, "%5s ", number(field_number(vgpu, "util_pct"), 1, text));
+	canvas_put(canvas, "%5s ", number(field_number(vgpu, "load_pct"), 1, text));
+	put_spark(canvas, layout, spark->load, spark->n, sold);
+	canvas_colour(canvas, field_true(vgpu, "short") ? WRITER_RED : WRITER_PLAIN);
+	canvas_put(canvas, "%6s/%-4s ", number(field_either(vgpu, "fps", "rate"), 1, text),
+		   number(target > 0 ? target : (double)NAN, 0, other));
+	put_spark(canvas, layout, spark->fps, spark->n, target > 0 ? target : max_fps(spark));
+	canvas_colour(canvas, field_true(vgpu, "held") ? WRITER_YELLOW : WRITER_PLAIN);
+	canvas_put(canvas, "%4s/%-3.0f ", number(field_number(vgpu, "cap_pct"), 0, text), sold);
+	canvas_colour(canvas, field_true(vgpu, "broken") ? WRITER_RED : WRITER_PLAIN);
+	if (layout->broken)
+		canvas_put(canvas, "%7s ", number(field_number(vgpu, "broken_time_pct"), 2, text));
+	describe_notes(vgpu, notes);
+	canvas_put(canvas, "%s", notes);
+	canvas_end_line(canvas);
+}
+
+/* Draws the table of vGPUs in at most @lines lines, with its heading. */
+static void draw_table(struct canvas *canvas, const struct picture_data *data,
+		       struct top_view *view, int lines)
+{
+	const json_t *vgpus = json_object_get(data->host, "vgpus");
+	struct layout layout = lay_out(canvas, data->host);
+	size_t n = 0, all = json_array_size(vgpus);
+	const json_t **rows = top_view_rows(view, vgpus, &n);
+	int room = lines - 1, at;
+
+	draw_heads(canvas, &layout, view, vgpus);
+	if (n < all || (int)n > room)
+		room = room > 1 ? room - 1 : 1; /* leaves a line for "rows 1 to 5 of 9" */
+	at = top_view_scroll(view, rows, n, room);
+	for (int i = view->first; i < (int)n && i < view->first + room; i++) {
+		canvas_put(canvas, "%s", i == at ? "> " : "  ");
+		draw_row(canvas, &layout, rows[i], data->sparks);
+	}
+	if (n < all || (int)n > room) {
+		canvas_colour(canvas, WRITER_DIM);
+		canvas_put(canvas, "  rows %d to %d of %zu", n > 0 ? view->first + 1 : 0,
+			   (int)n < view->first + room ? (int)n : view->first + room, n);
+		if (n < all)
+			canvas_put(canvas, " that match \"%s\"; %zu vGPUs in all", view->filter,
+				   all);
+		canvas_end_line(canvas);
+	}
+	free(rows);
+}
+
+/* --- the other parts --- */
 
 /* Returns the part of an RFC 3339 time after the date: "18:49:56.123Z". */
 static const char *clock_of(const json_t *object, const char *key)
@@ -77,7 +494,7 @@ static void draw_gpu(struct canvas *canvas, const json_t *gpu)
 	canvas_colour(canvas, WRITER_PLAIN);
 	canvas_put(canvas,
 		   " busy %3s %%  caps %.0f %%, free %.0f %%  sold %.0f %% (%.2f x)  selling %s",
-		   number(util, text), field_number(gpu, "sum_cap_pct"),
+		   number(util, 0, text), field_number(gpu, "sum_cap_pct"),
 		   field_number(gpu, "free_pct"), field_number(gpu, "sum_initial_cap_pct"),
 		   field_number(gpu, "overbooking_ratio"), field_text(gpu, "selling"));
 	if (!field_true(gpu, "telemetry_valid")) {
@@ -262,7 +679,7 @@ void picture_draw(struct canvas *canvas, const struct picture_data *data, struct
 	canvas_end_line(canvas);
 	least = canvas->height / 2 > 2 ? canvas->height / 2 : 2;
 	lines = canvas_lines_left(canvas) - below;
-	picture_draw_table(canvas, data, view, lines > least ? lines : least);
+	draw_table(canvas, data, view, lines > least ? lines : least);
 	if (n_alerts + n_offers > 0 && canvas_lines_left(canvas) > 1) {
 		canvas_end_line(canvas);
 		draw_alerts(canvas, alerts);
@@ -272,425 +689,4 @@ void picture_draw(struct canvas *canvas, const struct picture_data *data, struct
 	canvas->height = height;
 	if (keys)
 		draw_keys(canvas, view);
-}
-
-/* MERGED gover-ctl/top/canvas.c:   * Draws lines of text, cut to a width. The width is in columns of the terminal: a wide character  * has two.    */
-#define PUT_MAX 2048
-
-/* Writes @text, at most @limit columns. Returns the number of written columns. */
-static int put_cut(const char *text, int limit)
-{
-	mbstate_t state = {0};
-	int columns = 0;
-
-	while (*text && columns < limit) {
-		wchar_t c;
-		size_t n = mbrtowc(&c, text, strlen(text), &state);
-		bool bad = n == 0 || n > MB_LEN_MAX;
-		int width = bad ? -1 : wcwidth(c);
-
-		if (bad) {
-			state = (mbstate_t){0};
-			n = 1;
-		}
-		if (width > limit - columns)
-			break;
-		if (width < 0)
-			screen_put("?", 1);
-		else
-			screen_put(text, n);
-		columns += width < 0 ? 1 : width;
-		text += n;
-	}
-	return columns;
-}
-
-static int columns_left(const struct canvas *canvas)
-{
-	return canvas_lines_left(canvas) > 0 ? canvas->width - canvas->column : 0;
-}
-
-void canvas_put(struct canvas *canvas, const char *format, ...)
-{
-	char text[PUT_MAX];
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(text, sizeof(text), format, ap);
-	va_end(ap);
-	canvas->column += put_cut(text, columns_left(canvas));
-}
-
-void canvas_field(struct canvas *canvas, int columns, const char *text)
-{
-	int limit = columns < columns_left(canvas) ? columns : columns_left(canvas);
-	int used = put_cut(text, limit);
-
-	for (int i = used; i < limit; i++)
-		screen_put(" ", 1);
-	canvas->column += limit;
-}
-
-void canvas_colour(struct canvas *canvas, enum writer_colour colour)
-{
-	if (canvas_lines_left(canvas) > 0 && canvas->writer->colours)
-		screen_colour(colour);
-}
-
-void canvas_bar(struct canvas *canvas, int columns, double fraction)
-{
-	/* parts[N] fills N eighths of a column. */
-	static const char *const parts[] = {"",	      "\u258f", "\u258e", "\u258d",
-					    "\u258c", "\u258b", "\u258a", "\u2589"};
-	bool utf8 = canvas->writer->utf8;
-	int eighths, full;
-
-	if (columns > columns_left(canvas))
-		return;
-	fraction = isnan(fraction) || fraction < 0 ? 0 : fraction > 1 ? 1 : fraction;
-	eighths = (int)lround(fraction * columns * 8);
-	full = utf8 ? eighths / 8 : (eighths + 4) / 8;
-	for (int i = 0; i < columns; i++) {
-		const char *part = i < full			      ? utf8 ? "\u2588" : "#"
-				   : i == full && utf8 && eighths % 8 ? parts[eighths % 8]
-				   : utf8			      ? "\u00b7"
-								      : ".";
-
-		screen_put(part, strlen(part));
-	}
-	canvas->column += columns;
-}
-
-void canvas_spark(struct canvas *canvas, int columns, const float *values, int n, double full)
-{
-	/*
-	 * Characters of increasing height. The character for the value 0 is visible, so that it
-	 * differs from a gap.
-	 */
-	static const char *const blocks[] = {"\u2581", "\u2582", "\u2583", "\u2584",
-					     "\u2585", "\u2586", "\u2587", "\u2588"};
-	static const char *const letters[] = {"_", ".", ":", "-", "=", "+", "*", "#"};
-	const char *const *heights = canvas->writer->utf8 ? blocks : letters;
-
-	if (columns > columns_left(canvas))
-		return;
-	for (int i = n - columns; i < n; i++) {
-		double part = i >= 0 && full > 0 ? (double)values[i] / full : (double)NAN;
-		double height = part < 0 ? 0 : part > 1 ? 1 : part;
-
-		if (isnan(part))
-			screen_put(" ", 1);
-		else
-			screen_put(heights[lround(height * 7)],
-				   strlen(heights[lround(height * 7)]));
-	}
-	canvas->column += columns;
-}
-
-void canvas_end_line(struct canvas *canvas)
-{
-	if (canvas_lines_left(canvas) <= 0)
-		return;
-	canvas_colour(canvas, WRITER_PLAIN);
-	canvas->row++;
-	canvas->column = 0;
-	screen_move(canvas->row);
-}
-
-int canvas_lines_left(const struct canvas *canvas)
-{
-	return canvas->height - canvas->row;
-}
-
-/* MERGED gover-ctl/top/picture-table.c:   * The table of `top`, one line per vGPU. On a narrow terminal it omits parts that do not fit:  * sparklines, VM, GPU, broken time.    */
-#define NAME_MIN	  4
-#define NAME_MAX	  20
-#define VM_MAX		  16
-#define NOTE_MIN	  10
-#define SPARK_COLUMNS_MIN 8
-#define SPARK_COLUMNS_MAX 40
-
-struct layout {
-	int id, vm, gpu, spark, broken; /* width of each part in columns; 0: part omitted */
-};
-
-static int widest(const json_t *vgpus, const char *key, int least, int most)
-{
-	const json_t *vgpu;
-	size_t i;
-	int width = 0;
-
-	json_array_foreach (vgpus, i, vgpu) {
-		int length = (int)strlen(field_text(vgpu, key));
-
-		width = length > width ? length : width;
-	}
-	if (width == 0)
-		return 0;
-	return width < least ? least : width > most ? most : width;
-}
-
-/*
- * Subtracts @columns and a gap from the free width *@left. Returns @columns, or 0 if they do not
- * fit.
- */
-static int take(int *left, int columns)
-{
-	if (columns <= 0 || *left < columns + 1)
-		return 0;
-	*left -= columns + 1;
-	return columns;
-}
-
-static struct layout lay_out(const struct canvas *canvas, const json_t *host)
-{
-	/* width of "> ", USED%, LOAD%, FPS/TARGET, CAP/SOLD and NOTE; each column has a gap */
-	static const int numbers = 2 + 6 + 6 + 12 + 9 + 1 + NOTE_MIN;
-	const json_t *vgpus = json_object_get(host, "vgpus");
-	int id = widest(vgpus, "id", NAME_MIN, NAME_MAX), sparks;
-	struct layout layout = {.id = id ? id : NAME_MIN};
-	int left = canvas->width - layout.id - numbers;
-
-	layout.broken = take(&left, (int)strlen("BROKEN%"));
-	if (json_array_size(json_object_get(host, "gpus")) > 1)
-		layout.gpu = take(&left, widest(vgpus, "gpu", NAME_MIN, VM_MAX));
-	sparks = left >= 2 * (SPARK_COLUMNS_MIN + 1) ? 2 * (SPARK_COLUMNS_MIN + 1) : 0;
-	left -= sparks;
-	layout.vm = take(&left, widest(vgpus, "vm", NAME_MIN, VM_MAX));
-	if (sparks) {
-		layout.spark = (sparks + left * 2 / 3) / 2 - 1;
-		if (layout.spark > SPARK_COLUMNS_MAX)
-			layout.spark = SPARK_COLUMNS_MAX;
-	}
-	return layout;
-}
-
-/* Formats a number; "-" if the number is unknown. */
-static const char *number(double value, int decimals, char text[32])
-{
-	if (isnan(value))
-		return "-";
-	snprintf(text, 32, "%.*f", decimals, value);
-	return text;
-}
-
-/* Prints a heading, with a mark if the table is sorted by one of the columns @first to @last. */
-static void put_head(struct canvas *canvas, const struct top_view *view, enum top_column first,
-		     enum top_column last, int columns, bool right, const char *head)
-{
-	bool sorted = view->sort >= first && view->sort <= last;
-	bool text = view->sort <= TOP_GPU;
-	char mark = !sorted ? ' ' : text != view->reverse ? '^' : 'v';
-	char both[32];
-
-	if (columns <= 0)
-		return;
-	if (right)
-		snprintf(both, sizeof(both), "%*s%c", columns, head, mark);
-	else
-		snprintf(both, sizeof(both), "%.*s%c", columns, head, mark);
-	canvas_field(canvas, columns + 1, both);
-}
-
-/* Returns true if a vGPU delivers units of work instead of frames. */
-static bool has_work(const json_t *vgpus)
-{
-	const json_t *vgpu;
-	size_t i;
-
-	json_array_foreach (vgpus, i, vgpu)
-		if (json_is_number(json_object_get(vgpu, "target_rate")))
-			return true;
-	return false;
-}
-
-static void draw_heads(struct canvas *canvas, const struct layout *layout,
-		       const struct top_view *view, const json_t *vgpus)
-{
-	const char *rate = has_work(vgpus) ? "RATE/TARGET" : " FPS/TARGET";
-
-	canvas_colour(canvas, WRITER_BOLD);
-	canvas_put(canvas, "  ");
-	put_head(canvas, view, TOP_VGPU, TOP_VGPU, layout->id, false, "VGPU");
-	put_head(canvas, view, TOP_VM, TOP_VM, layout->vm, false, "VM");
-	put_head(canvas, view, TOP_GPU, TOP_GPU, layout->gpu, false, "GPU");
-	put_head(canvas, view, TOP_USED, TOP_USED, 5, true, "USED%");
-	put_head(canvas, view, TOP_LOAD, TOP_LOAD, 5, true, "LOAD%");
-	if (layout->spark)
-		canvas_field(canvas, layout->spark + 1, "");
-	put_head(canvas, view, TOP_FPS, TOP_TARGET, 11, false, rate);
-	if (layout->spark)
-		canvas_field(canvas, layout->spark + 1, "");
-	put_head(canvas, view, TOP_CAP, TOP_SOLD, 8, false, "CAP/SOLD");
-	put_head(canvas, view, TOP_BROKEN, TOP_BROKEN, layout->broken, true, "BROKEN%");
-	canvas_put(canvas, "NOTE");
-	canvas_end_line(canvas);
-}
-
-static void put_spark(struct canvas *canvas, const struct layout *layout, const float *values,
-		      int n, double full)
-{
-	if (!layout->spark)
-		return;
-	canvas_spark(canvas, layout->spark, values, n, full);
-	canvas_put(canvas, " ");
-}
-
-/* Returns the maximum rate. It sets the scale of the sparkline if the vGPU has no target. */
-static double max_fps(const struct spark *spark)
-{
-	double max = 0;
-
-	for (int i = 0; i < spark->n; i++)
-		if ((double)spark->fps[i] > max)
-			max = (double)spark->fps[i];
-	return max;
-}
-
-static void put_name(struct canvas *canvas, int columns, const char *text)
-{
-	if (columns <= 0)
-		return;
-	canvas_field(canvas, columns, text);
-	canvas_put(canvas, " ");
-}
-
-static void draw_row(struct canvas *canvas, const struct layout *layout, const json_t *vgpu,
-		     const struct sparks *sparks)
-{
-	static const struct spark nothing;
-	const struct spark *spark = sparks_find(sparks, field_text(vgpu, "id"));
-	double target = field_either(vgpu, "target_fps", "target_rate"),
-	       sold = field_number(vgpu, "initial_cap_pct");
-	char text[32], other[32], notes[DESCRIBE_MAX];
-
-	spark = spark ? spark : &nothing;
-	put_name(canvas, layout->id, field_text(vgpu, "id"));
-	put_name(canvas, layout->vm, field_text(vgpu, "vm"));
-	put_name(canvas, layout->gpu, field_text(vgpu, "gpu"));
-	canvas_colour(canvas, field_true(vgpu, "overloaded") ? WRITER_RED : WRITER_PLAIN);
-	canvas_put(canvas, "%5s ", number(field_number(vgpu, "util_pct"), 1, text));
-	canvas_put(canvas, "%5s ", number(field_number(vgpu, "load_pct"), 1, text));
-	put_spark(canvas, layout, spark->load, spark->n, sold);
-	canvas_colour(canvas, field_true(vgpu, "short") ? WRITER_RED : WRITER_PLAIN);
-	canvas_put(canvas, "%6s/%-4s ", number(field_either(vgpu, "fps", "rate"), 1, text),
-		   number(target > 0 ? target : (double)NAN, 0, other));
-	put_spark(canvas, layout, spark->fps, spark->n, target > 0 ? target : max_fps(spark));
-	canvas_colour(canvas, field_true(vgpu, "held") ? WRITER_YELLOW : WRITER_PLAIN);
-	canvas_put(canvas, "%4s/%-3.0f ", number(field_number(vgpu, "cap_pct"), 0, text), sold);
-	canvas_colour(canvas, field_true(vgpu, "broken") ? WRITER_RED : WRITER_PLAIN);
-	if (layout->broken)
-		canvas_put(canvas, "%7s ", number(field_number(vgpu, "broken_time_pct"), 2, text));
-	describe_notes(vgpu, notes);
-	canvas_put(canvas, "%s", notes);
-	canvas_end_line(canvas);
-}
-
-void picture_draw_table(struct canvas *canvas, const struct picture_data *data,
-			struct top_view *view, int lines)
-{
-	const json_t *vgpus = json_object_get(data->host, "vgpus");
-	struct layout layout = lay_out(canvas, data->host);
-	size_t n = 0, all = json_array_size(vgpus);
-	const json_t **rows = top_view_rows(view, vgpus, &n);
-	int room = lines - 1, at;
-
-	draw_heads(canvas, &layout, view, vgpus);
-	if (n < all || (int)n > room)
-		room = room > 1 ? room - 1 : 1; /* leaves a line for "rows 1 to 5 of 9" */
-	at = top_view_scroll(view, rows, n, room);
-	for (int i = view->first; i < (int)n && i < view->first + room; i++) {
-		canvas_put(canvas, "%s", i == at ? "> " : "  ");
-		draw_row(canvas, &layout, rows[i], data->sparks);
-	}
-	if (n < all || (int)n > room) {
-		canvas_colour(canvas, WRITER_DIM);
-		canvas_put(canvas, "  rows %d to %d of %zu", n > 0 ? view->first + 1 : 0,
-			   (int)n < view->first + room ? (int)n : view->first + room, n);
-		if (n < all)
-			canvas_put(canvas, " that match \"%s\"; %zu vGPUs in all", view->filter,
-				   all);
-		canvas_end_line(canvas);
-	}
-	free(rows);
-}
-
-/* MERGED gover-ctl/top/spark.c:  Keeps the recent readings of each vGPU.   */
-static void push(struct spark *spark, double load, double fps)
-{
-	if (spark->n == SPARK_READINGS_MAX) {
-		memmove(spark->load, spark->load + 1, sizeof(spark->load) - sizeof(float));
-		memmove(spark->fps, spark->fps + 1, sizeof(spark->fps) - sizeof(float));
-		spark->n--;
-	}
-	spark->load[spark->n] = (float)load;
-	spark->fps[spark->n] = (float)fps;
-	spark->n++;
-}
-
-/*
- * Returns the readings of the vGPU @id, or NULL. Tries the index @near first, because the order of
- * vGPUs rarely changes between replies.
- */
-static struct spark *find(const struct sparks *sparks, const char *id, size_t near)
-{
-	if (near < sparks->n && strcmp(sparks->of[near].id, id) == 0)
-		return &sparks->of[near];
-	for (size_t i = 0; i < sparks->n; i++)
-		if (strcmp(sparks->of[i].id, id) == 0)
-			return &sparks->of[i];
-	return NULL;
-}
-
-void sparks_record(struct sparks *sparks, const json_t *vgpus)
-{
-	size_t n = json_array_size(vgpus), i;
-	struct spark *fresh;
-	const json_t *vgpu;
-
-	if (!vgpus) {
-		for (i = 0; i < sparks->n; i++)
-			push(&sparks->of[i], (double)NAN, (double)NAN);
-		return;
-	}
-	fresh = xcalloc(n ? n : 1, sizeof(*fresh));
-	json_array_foreach (vgpus, i, vgpu) {
-		const struct spark *known = find(sparks, field_text(vgpu, "id"), i);
-
-		if (known)
-			fresh[i] = *known;
-		else
-			snprintf(fresh[i].id, sizeof(fresh[i].id), "%s", field_text(vgpu, "id"));
-		push(&fresh[i], field_number(vgpu, "load_pct"), field_either(vgpu, "fps", "rate"));
-	}
-	free(sparks->of);
-	*sparks = (struct sparks){.of = fresh, .n = n};
-}
-
-void sparks_prepend_history(struct sparks *sparks, const char *id, const json_t *points)
-{
-	struct spark *spark = find(sparks, id, 0), now;
-	const json_t *point;
-	size_t i;
-
-	if (!spark || spark->n > 1)
-		return;
-	now = *spark;
-	spark->n = 0;
-	json_array_foreach (points, i, point) {
-		push(spark, field_number(point, "load_pct"), field_either(point, "fps", "rate"));
-	}
-	for (int k = 0; k < now.n; k++)
-		push(spark, (double)now.load[k], (double)now.fps[k]);
-}
-
-const struct spark *sparks_find(const struct sparks *sparks, const char *id)
-{
-	return find(sparks, id, 0);
-}
-
-void sparks_fini(struct sparks *sparks)
-{
-	free(sparks->of);
-	*sparks = (struct sparks){0};
 }

@@ -9,23 +9,10 @@
 #include "base/terminal/writer.h"
 #include "gover-ctl/top/view.h"
 
-#define TOP_DECISIONS 20 /* number of decisions requested for the picture */
-
-struct picture_data {
-	const json_t *host;	 /* reply to GET /v1/host */
-	const json_t *decisions; /* reply to GET /v1/decisions */
-	const struct sparks *sparks;
-	const char *notice; /* message shown if the replies are out of date; NULL: none */
-};
-
-/* Draws the picture. Updates the scroll position in @view. */
-void picture_draw(struct canvas *canvas, const struct picture_data *data, struct top_view *view);
-
-/* Draws the table of vGPUs in at most @lines lines, with its heading. */
-void picture_draw_table(struct canvas *canvas, const struct picture_data *data,
-			struct top_view *view, int lines);
-
-/* MERGED gover-ctl/top/canvas.h:   * Lines of text cut to a width and a height, with colours and bars, on the screen (screen.h).  * Control characters in the text are replaced.    */
+/*
+ * Lines of text cut to a width and a height, with colours and bars, on the screen (screen.h).
+ * Control characters in the text are replaced.
+ */
 struct canvas {
 	const struct writer *writer; /* decides whether colours and UTF-8 are used */
 	int width, height;
@@ -50,9 +37,12 @@ void canvas_end_line(struct canvas *canvas);
 /* Returns the number of lines that still fit. */
 int canvas_lines_left(const struct canvas *canvas);
 
-/* MERGED gover-ctl/top/spark.h:  The recent load and frame rate of each vGPU for sparklines: one reading per refresh, oldest  * first. A missing reading is a gap.   */
 #define SPARK_READINGS_MAX 120 /* per vGPU */
 
+/*
+ * The recent load and frame rate of a vGPU for sparklines: one reading per refresh, oldest first. A
+ * missing reading is a gap.
+ */
 struct spark {
 	char id[ID_MAX];
 	int n;
@@ -80,5 +70,17 @@ void sparks_prepend_history(struct sparks *sparks, const char *id, const json_t 
 const struct spark *sparks_find(const struct sparks *sparks, const char *id);
 
 void sparks_fini(struct sparks *sparks);
+
+#define TOP_DECISIONS 20 /* number of decisions requested for the picture */
+
+struct picture_data {
+	const json_t *host;	 /* reply to GET /v1/host */
+	const json_t *decisions; /* reply to GET /v1/decisions */
+	const struct sparks *sparks;
+	const char *notice; /* message shown if the replies are out of date; NULL: none */
+};
+
+/* Draws the picture. Updates the scroll position in @view. */
+void picture_draw(struct canvas *canvas, const struct picture_data *data, struct top_view *view);
 
 #endif

@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/terminal/field.h"
-#include "gover-ctl/verb/listing.h"
+#include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/usage.h"
 #include "gover-ctl/verb/verbs.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The verbs `alerts`, `ack`, `audit`, `decisions` and `history`. */
+/* The verbs `alerts`, `ack`, `audit`, `decisions`, `history` and `silence ...`. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,7 +139,8 @@ enum ctl_exit verb_history(struct ctl *ctl, const struct args *args)
 			   args->words[0], range.from, range.to, step_text);
 }
 
-/* MERGED gover-ctl/verb/silence.c:   * The verbs `silence add`, `silence list` and `silence remove`. Every silence has an end.    */
+/* --- silences; every silence has an end --- */
+
 /* Computes the end of the silence as an RFC 3339 time. */
 static enum ctl_exit take_end(const struct args *args, char until[CLOCK_TEXT_MAX])
 {

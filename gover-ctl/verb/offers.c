@@ -9,9 +9,9 @@
 #include <sys/random.h>
 
 #include "base/terminal/field.h"
-#include "gover-ctl/verb/listing.h"
-#include "gover-ctl/verb/describe.h"
 #include "gover-ctl/verb/contract-args.h"
+#include "gover-ctl/verb/describe.h"
+#include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/verbs.h"
 
 #define KEY_MAX 128 /* size of a key with its NUL; the daemon has the same limit */

@@ -11,7 +11,7 @@
 
 #include "base/terminal/field.h"
 #include "gover-ctl/program.h"
-#include "gover-ctl/verb/policy-set.h"
+#include "gover-ctl/verb/policy.h"
 #include "gover-ctl/verb/time-arg.h"
 #include "gover-ctl/verb/verbs.h"
 

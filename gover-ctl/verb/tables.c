@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables of gover-ctl. */
+/* The tables of gover-ctl, and lists: sorts, selects and prints their rows. */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 #include "gover-ctl/verb/describe.h"
 #include "gover-ctl/verb/tables.h"
 
+#define LABEL_MAX 256 /* size of a term of a selector with its NUL */
 #define COLUMN(h, k, f)                                       \
 	{                                                     \
 		.head = (h), .key = (k), .format = WRITER_##f \
@@ -393,8 +394,7 @@ void tables_print_rows(const struct writer *writer, const struct table *table, c
 		writer_table(writer, table->columns, table->n_columns, rows);
 }
 
-/* MERGED gover-ctl/verb/listing.c:  Sorts, selects and prints the rows of lists.   */
-#define LABEL_MAX 256 /* size of a term of a selector with its NUL */
+/* --- lists --- */
 
 void listing_name_key(const struct writer_column *column, char key[LISTING_KEY_MAX])
 {

@@ -24,7 +24,11 @@ extern const struct table table_vgpu;  /* fields of one vGPU, for writer_record(
 void tables_print_rows(const struct writer *writer, const struct table *table,
 		       const json_t *answer);
 
-/* MERGED gover-ctl/verb/listing.h:   * Lists: the verbs that print the rows of one reply, with the options --output, --no-headers,  * --sort and --selector.    */
+/*
+ * Lists: the verbs that print the rows of one reply, with the options --output, --no-headers,
+ * --sort and --selector.
+ */
+
 /* The options of every list, for OPTIONS(). */
 #define LISTING_OPTIONS OPTION_LIST_SORT, OPTION_NO_HEADERS
 

@@ -9,9 +9,9 @@
 
 #include "base/cleanup.h"
 #include "base/terminal/field.h"
-#include "gover-ctl/verb/listing.h"
-#include "gover-ctl/verb/verbs.h"
+#include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/time-arg.h"
+#include "gover-ctl/verb/verbs.h"
 
 enum ctl_exit verb_token_list(struct ctl *ctl, const struct args *args)
 {

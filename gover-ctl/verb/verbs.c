@@ -167,7 +167,8 @@ const struct verb *verbs_find(char *const *words, int n_words, int *ret_used)
 	return NULL;
 }
 
-/* MERGED gover-ctl/verb/dispatch.c:   * Runs a command line: finds the verb, checks its arguments, calls its function and returns the  * exit code.    */
+/* --- running a command line --- */
+
 static enum ctl_exit show_usage(const struct verb *verb)
 {
 	if (!ctl_has_json_errors()) {

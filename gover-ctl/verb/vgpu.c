@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The verbs `vgpu ...`. */
+/* The verbs `vgpu ...`, and `freeze`, `thaw` and `drain` of GPUs. */
 #include "base/terminal/field.h"
 #include "gover-ctl/verb/contract-args.h"
 #include "gover-ctl/verb/describe.h"
@@ -159,13 +159,14 @@ enum ctl_exit verb_vgpu_release(struct ctl *ctl, const struct args *args)
 		       : r;
 }
 
-/* MERGED gover-ctl/verb/gpu.c:   * The verbs `freeze`, `thaw` and `drain`, which stop or resume cap changes and sales on a GPU.    */
-struct change {
+/* --- stopping and resuming cap changes and sales on a GPU --- */
+
+struct gpu_change {
 	const char *mode, *selling; /* values to set; NULL: unchanged */
 	const char *done;	    /* message after success */
 };
 
-static enum ctl_exit change_one(struct ctl *ctl, const char *gpu, const struct change *change)
+static enum ctl_exit change_gpu(struct ctl *ctl, const char *gpu, const struct gpu_change *change)
 {
 	CLEANUP_REPLY struct reply reply = {0};
 	json_t *body = json_pack("{s:s*, s:s*}", "mode", change->mode, "selling", change->selling);
@@ -179,8 +180,8 @@ static enum ctl_exit change_one(struct ctl *ctl, const char *gpu, const struct c
 }
 
 /* Changes the named GPU, or all GPUs. Continues after a failure. Returns the highest exit code. */
-static enum ctl_exit change_all(struct ctl *ctl, const struct args *args,
-				const struct change *change)
+static enum ctl_exit change_gpus(struct ctl *ctl, const struct args *args,
+				 const struct gpu_change *change)
 {
 	CLEANUP_REPLY struct reply reply = {0};
 	const json_t *gpus, *gpu;
@@ -190,7 +191,7 @@ static enum ctl_exit change_all(struct ctl *ctl, const struct args *args,
 	if (args->n_words > 0) {
 		enum ctl_exit r = ctl_check_id("GPU", args->words[0]);
 
-		return r == CTL_DONE ? change_one(ctl, args->words[0], change) : r;
+		return r == CTL_DONE ? change_gpu(ctl, args->words[0], change) : r;
 	}
 	worst = ctl_request(ctl, "GET", NULL, &reply, "/v1/gpus");
 	if (worst != CTL_DONE)
@@ -201,7 +202,7 @@ static enum ctl_exit change_all(struct ctl *ctl, const struct args *args,
 				"gover-d at %s controls no GPU (see `gover-ctl doctor`)",
 				client_address(ctl->client));
 	json_array_foreach (gpus, i, gpu) {
-		enum ctl_exit r = change_one(ctl, field_text(gpu, "name"), change);
+		enum ctl_exit r = change_gpu(ctl, field_text(gpu, "name"), change);
 
 		if (r > worst)
 			worst = r;
@@ -211,28 +212,28 @@ static enum ctl_exit change_all(struct ctl *ctl, const struct args *args,
 
 enum ctl_exit verb_gpu_freeze(struct ctl *ctl, const struct args *args)
 {
-	return change_all(ctl, args,
-			  &(struct change){
-				  .mode = "frozen",
-				  .done = "frozen; caps do not change until `gover-ctl thaw`",
-			  });
+	return change_gpus(ctl, args,
+			   &(struct gpu_change){
+				   .mode = "frozen",
+				   .done = "frozen; caps do not change until `gover-ctl thaw`",
+			   });
 }
 
 enum ctl_exit verb_gpu_thaw(struct ctl *ctl, const struct args *args)
 {
-	return change_all(ctl, args,
-			  &(struct change){
-				  .mode = "act",
-				  .selling = "on",
-				  .done = "thawed; caps change and vGPUs are sold again",
-			  });
+	return change_gpus(ctl, args,
+			   &(struct gpu_change){
+				   .mode = "act",
+				   .selling = "on",
+				   .done = "thawed; caps change and vGPUs are sold again",
+			   });
 }
 
 enum ctl_exit verb_gpu_drain(struct ctl *ctl, const struct args *args)
 {
-	return change_all(ctl, args,
-			  &(struct change){
-				  .selling = "off",
-				  .done = "drained; no new vGPUs are sold until `gover-ctl thaw`",
-			  });
+	return change_gpus(ctl, args,
+			   &(struct gpu_change){
+				   .selling = "off",
+				   .done = "drained; no new vGPUs are sold until `gover-ctl thaw`",
+			   });
 }

@@ -4,7 +4,7 @@
  * the same time.
  */
 #include "gover-ctl/verb/time-arg.h"
-#include "gover-d/api/time.h"
+#include "gover-d/api/handler.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

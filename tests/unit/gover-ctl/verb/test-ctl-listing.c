@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/verb/listing.h"
+#include "gover-ctl/verb/tables.h"
 #include "tests/unit/unit.h"
 
 static const char body[] =
