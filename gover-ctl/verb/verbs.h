@@ -49,7 +49,7 @@ const struct verb *verbs_find(char *const *words, int n_words, int *ret_used);
 /* Returns the options of a verb, with the global options. */
 struct option_set verbs_options(const struct verb *verb);
 
-/* Runs a command line and returns the exit code. */
+/* Runs a command line and returns the exit code (dispatch.c). */
 int dispatch_main(int argc, char *argv[]);
 
 /* Prints the reply to GET /v1/host as `status` does; `top --once` prints it, too (status.c). */

@@ -217,7 +217,7 @@ static enum ctl_exit run_watch(struct watch *w)
 		int r = follow(w, &err);
 
 		if (ferror(w->ctl->writer.out))
-			return CTL_DONE; /* dispatch_main() prints the error */
+			return CTL_DONE; /* dispatch.c prints the error */
 		if (r != 0 && !w->received && !begun)
 			return ctl_fail(ctl_exit_code(r), "%s", err.msg);
 		begun = true;

@@ -2,12 +2,15 @@
 /*
  * Runs libmicrohttpd without a thread. The epoll fd of libmicrohttpd is a source of the event loop;
  * MHD_run() is called when the fd is readable or after MHD_get_timeout(). A request becomes an
- * api_request; its connection is suspended while the reply is deferred. No call blocks, and the
- * memory that a client can use is limited.
+ * api_request; its connection is suspended while the reply is deferred, or while an event stream
+ * has no bytes to send. No call blocks, and the memory that a client can use is limited.
  */
 #include <errno.h>
 #include <microhttpd.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -21,11 +24,10 @@
 #include "gover-d/api/handler.h"
 #include "gover-d/api/request.h"
 #include "gover-d/auth/authn.h"
-#include "gover-d/http/caller.h"
+#include "gover-d/auth/tls.h"
 #include "gover-d/http/head.h"
 #include "gover-d/http/http.h"
 #include "gover-d/http/listen.h"
-#include "gover-d/http/stream.h"
 
 #define PRIORITY (SD_EVENT_PRIORITY_NORMAL + 10)
 /*
@@ -54,6 +56,16 @@
 #define ANSWERS_MAX  (32 * 1024 * 1024)
 #define ANSWER_SHORT 4096
 
+/* GnuTLS priority string: TLS 1.2 or newer. */
+#define TLS_PRIORITIES "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+#define TLS_OPTIONS    3
+#define BLOCK	       4096
+/*
+ * Size of the send buffer of the socket, which limits the unread bytes of a slow client. The kernel
+ * doubles this value.
+ */
+#define SEND_BUFFER (64 * 1024)
+
 struct listener {
 	struct http *http;
 	struct MHD_Daemon *daemon;
@@ -71,7 +83,7 @@ struct http {
 	struct exchange *suspended;  /* exchanges with deferred replies */
 	size_t bodies;		     /* bytes of the buffers for bodies */
 	size_t answers;		     /* bytes of the texts that are being sent */
-	struct http_streams streams;
+	struct exchange *streams;    /* exchanges whose reply is an event stream */
 };
 
 struct exchange {
@@ -88,9 +100,256 @@ struct exchange {
 	bool judged;		  /* the head was judged */
 	bool crowded;		  /* the buffers for bodies of all connections are full */
 	bool served, suspended;
-	struct http_stream *stream; /* set if the reply is an event stream */
-	struct exchange *next;	    /* next in http.suspended */
+	struct exchange *next; /* next in http.suspended */
+	/* The members below are for an event stream. */
+	struct api_stream *stream; /* the reply; NULL: another reply */
+	bool idle;		   /* the connection is suspended, because there are no bytes */
+	bool ending;
+	struct exchange *next_stream; /* next in http.streams */
 };
+
+static const char *header(struct MHD_Connection *connection, const char *name)
+{
+	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+static int socket_of(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+	return info ? info->connect_fd : -1;
+}
+
+/* --- callers: auth/access.c decides which requests a caller may send --- */
+
+/* The socket context of a connection. */
+struct caller {
+	struct peer peer;
+	struct tls_client client;
+};
+
+/*
+ * Reads the peer of a new connection. The peer and its client certificate are stored as socket
+ * context until the connection is closed.
+ */
+static void note_peer(const struct authn *authn, struct MHD_Connection *connection,
+		      void **socket_context, enum MHD_ConnectionNotificationCode code)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct caller *caller;
+
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+		free(*socket_context);
+		*socket_context = NULL;
+		return;
+	}
+	*socket_context = caller = xcalloc(1, sizeof(*caller));
+	/* If the peer cannot be read, the struct stays all zero, which means no access. */
+	if (info)
+		(void)peer_read(info->connect_fd, authn_rules(authn), &caller->peer);
+}
+
+/* Returns the client certificate of the connection; NULL: the connection has no TLS. */
+static const struct tls_client *check_client(const struct authn *authn,
+					     struct MHD_Connection *connection,
+					     struct caller *caller, struct instant now)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+
+	if (caller->peer.local || !authn_tls(authn) || !info || !info->tls_session)
+		return NULL;
+	tls_check_client(authn_tls(authn), info->tls_session, now.wall_ms / 1000, &caller->client);
+	return &caller->client;
+}
+
+/*
+ * Identifies the caller of a request by the headers of the request, and by the peer and the client
+ * certificate of the connection. @host: the host that the request is for; NULL: unknown.
+ */
+static void identify(struct authn *authn, struct MHD_Connection *connection, const char *host,
+		     struct principal *ret_principal)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	struct caller *caller = info->socket_context;
+	struct instant now = clock_now();
+	struct credentials credentials = {
+		.authorization = header(connection, MHD_HTTP_HEADER_AUTHORIZATION),
+		.host = host,
+		.origin = header(connection, MHD_HTTP_HEADER_ORIGIN),
+		.client = check_client(authn, connection, caller, now),
+	};
+	authn_identify(authn, &caller->peer, &credentials, now, ret_principal);
+}
+
+/* libmicrohttpd takes strings and functions as non-const pointers, but does not write to them. */
+static struct MHD_OptionItem option(enum MHD_OPTION which, uintptr_t value)
+{
+	return (struct MHD_OptionItem){.option = which, .ptr_value = (void *)value};
+}
+
+/*
+ * Writes the TLS options for MHD_OPTION_ARRAY of a daemon that serves TCP. Returns true if the
+ * daemon must be started with MHD_USE_TLS.
+ */
+static bool take_tls_options(const struct authn *authn, struct MHD_OptionItem options[TLS_OPTIONS])
+{
+	int n = 0;
+
+	if (authn_tls(authn)) {
+		options[n++] =
+			option(MHD_OPTION_HTTPS_CERT_CALLBACK, (uintptr_t)tls_select_certificate);
+		options[n++] = option(MHD_OPTION_HTTPS_PRIORITIES, (uintptr_t)TLS_PRIORITIES);
+	}
+	options[n] = option(MHD_OPTION_END, 0);
+	return n > 0;
+}
+
+/* --- responses --- */
+
+static void release_text(void *text)
+{
+	api_text_unref(text);
+}
+
+/*
+ * Returns a new response with the body of @reply, which must not be a stream. The response has its
+ * own reference to the text. Fixed bytes are not copied.
+ */
+static struct MHD_Response *make_response(const struct api_reply *reply)
+{
+	struct MHD_Response *response;
+
+	if (reply->fixed)
+		response = MHD_create_response_from_buffer(reply->fixed_size, reply->fixed,
+							   MHD_RESPMEM_PERSISTENT);
+	else if (reply->text)
+		response = MHD_create_response_from_buffer_with_free_callback_cls(
+			reply->text->length, reply->text->data, release_text,
+			api_text_ref(reply->text));
+	else
+		response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+	if (!response)
+		xalloc_fail(0);
+	return response;
+}
+
+static void add_header(struct MHD_Response *response, const char *name, const char *value)
+{
+	if (value && value[0] && MHD_add_response_header(response, name, value) != MHD_YES)
+		xalloc_fail(0);
+}
+
+/* Adds the headers of @reply. Their values must not contain CR or LF. */
+static void add_headers(struct MHD_Response *response, const struct api_reply *reply)
+{
+	char seconds[16] = "";
+
+	if (reply->retry_after_s)
+		snprintf(seconds, sizeof(seconds), "%u", reply->retry_after_s);
+	for (const struct api_header *h = reply->headers; h && h->name; h++)
+		add_header(response, h->name, h->value);
+	add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->type);
+	add_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, reply->encoding);
+	add_header(response, MHD_HTTP_HEADER_VARY,
+		   reply->varies ? MHD_HTTP_HEADER_ACCEPT_ENCODING : NULL);
+	add_header(response, MHD_HTTP_HEADER_ETAG, reply->etag);
+	add_header(response, MHD_HTTP_HEADER_LOCATION, reply->location);
+	add_header(response, MHD_HTTP_HEADER_ALLOW, reply->allow);
+	add_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, reply->authenticate);
+	add_header(response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
+}
+
+static ssize_t read_some(void *userdata, uint64_t position, char *buffer, size_t size)
+{
+	struct exchange *x = userdata;
+	ssize_t n = x->ending ? -1 : x->stream->read(x->stream, buffer, size);
+
+	(void)position;
+	if (n < 0)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	if (n == 0) {
+		x->idle = true;
+		MHD_suspend_connection(x->connection);
+	}
+	return n;
+}
+
+static void resume_stream(struct exchange *x)
+{
+	if (x->idle)
+		MHD_resume_connection(x->connection);
+	x->idle = false;
+}
+
+static void wake(void *userdata)
+{
+	struct exchange *x = userdata;
+
+	if (!x->idle)
+		return; /* libmicrohttpd requests bytes itself when the socket is writable */
+	resume_stream(x);
+	http_run_soon(x->listener->timer);
+}
+
+/* libmicrohttpd may be waiting until the socket is writable. Only a shutdown ends this wait. */
+static void drop(void *userdata)
+{
+	struct exchange *x = userdata;
+
+	x->ending = true;
+	(void)shutdown(socket_of(x->connection), SHUT_RDWR);
+	wake(x);
+}
+
+/* Returns a new response that sends the stream of the reply, until end_stream(). */
+static struct MHD_Response *begin_stream(struct exchange *x)
+{
+	const int size = SEND_BUFFER;
+	struct http *http = x->listener->http;
+	struct MHD_Response *response =
+		MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_some, x, NULL);
+
+	if (!response)
+		xalloc_fail(0);
+	x->stream = x->request.reply.stream;
+	x->next_stream = http->streams;
+	http->streams = x;
+	(void)setsockopt(socket_of(x->connection), SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	x->stream->wake = wake;
+	x->stream->drop = drop;
+	x->stream->userdata = x;
+	return response;
+}
+
+static void end_stream(struct exchange *x)
+{
+	struct exchange **at = &x->listener->http->streams;
+
+	if (!x->stream)
+		return;
+	while (*at != x)
+		at = &(*at)->next_stream;
+	*at = x->next_stream;
+	x->stream->wake = x->stream->drop = NULL;
+}
+
+/*
+ * Ends all streams. Call it before the daemon of libmicrohttpd stops, because a stopping daemon
+ * must not have suspended connections.
+ */
+static void end_streams(struct http *http)
+{
+	for (struct exchange *x = http->streams; x; x = x->next_stream) {
+		x->ending = true;
+		resume_stream(x);
+	}
+}
+
+/* --- requests --- */
 
 static void resume(struct exchange *x)
 {
@@ -123,25 +382,12 @@ static void suspend(struct exchange *x)
 	MHD_suspend_connection(x->connection);
 }
 
-static const char *header(struct MHD_Connection *connection, const char *name)
-{
-	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
-}
-
-static int socket_of(struct MHD_Connection *connection)
-{
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-
-	return info ? info->connect_fd : -1;
-}
-
 static void connection_changed(void *userdata, struct MHD_Connection *connection,
 			       void **socket_context, enum MHD_ConnectionNotificationCode code)
 {
 	struct listener *listener = userdata;
 
-	caller_on_connection(listener->http->authn, connection, socket_context, code);
+	note_peer(listener->http->authn, connection, socket_context, code);
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED)
 		connection_table_remove(listener->http->table, socket_of(connection));
 }
@@ -180,8 +426,8 @@ static void read_head(struct exchange *x, const char *method)
 		.answered = answered,
 	};
 	memcpy(x->request.query, x->target.query, sizeof(x->request.query));
-	caller_identify(x->listener->http->authn, x->connection, host ? host : x->target.authority,
-			&x->request.principal);
+	identify(x->listener->http->authn, x->connection, host ? host : x->target.authority,
+		 &x->request.principal);
 }
 
 static void free_body(struct exchange *x)
@@ -210,7 +456,7 @@ static void completed(void *userdata, struct MHD_Connection *connection, void **
 		return;
 	connection_table_end_request(x->listener->http->table, socket_of(connection),
 				     clock_now().mono_ns);
-	http_stream_end(x->stream);
+	end_stream(x);
 	end_sending(x);
 	api_request_fini(&x->request);
 	free_body(x);
@@ -241,17 +487,14 @@ static void begin_sending(struct exchange *x)
 
 static enum MHD_Result send_reply(struct exchange *x)
 {
-	struct http *http = x->listener->http;
 	struct api_reply *reply = &x->request.reply;
 	struct MHD_Response *response;
 	enum MHD_Result r;
 
 	begin_sending(x);
 	api_request_count(&x->request);
-	response = reply->stream ? http_stream_begin(&http->streams, reply->stream, x->connection,
-						     x->listener->timer, &x->stream)
-				 : http_reply_make(reply);
-	http_reply_add_headers(response, reply);
+	response = reply->stream ? begin_stream(x) : make_response(reply);
+	add_headers(response, reply);
 	r = MHD_queue_response(x->connection, reply->status, response);
 	MHD_destroy_response(response);
 	return r;
@@ -444,7 +687,7 @@ static int watch(struct listener *listener, sd_event *event)
 static int serve_on(struct listener *listener, int fd, sd_event *event, struct http *http,
 		    struct err *reterr)
 {
-	struct MHD_OptionItem options[CALLER_TLS_OPTIONS] = {{MHD_OPTION_END, 0, NULL}};
+	struct MHD_OptionItem options[TLS_OPTIONS] = {{MHD_OPTION_END, 0, NULL}};
 	int r = listener == &http->tcp ? authn_check_listener(http->authn, fd, reterr) : 0;
 
 	if (r < 0) {
@@ -452,7 +695,7 @@ static int serve_on(struct listener *listener, int fd, sd_event *event, struct h
 		return r;
 	}
 	listener->http = http;
-	listener->tls = listener == &http->tcp && caller_tls_options(http->authn, options);
+	listener->tls = listener == &http->tcp && take_tls_options(http->authn, options);
 	listener->daemon = MHD_start_daemon(
 		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET |
 			(listener->tls ? MHD_USE_TLS : 0),
@@ -537,7 +780,7 @@ struct http *http_free(struct http *http)
 	unix_listener_remove(&http->socket);
 	while (http->suspended)
 		resume(http->suspended);
-	http_stream_end_all(&http->streams);
+	end_streams(http);
 	stop(&http->tcp);
 	stop(&http->unix_socket);
 	connection_table_free(http->table);

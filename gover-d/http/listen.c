@@ -21,7 +21,6 @@
 #include "base/clock.h"
 #include "base/parse.h"
 #include "gover-d/http/listen.h"
-#include "gover-d/http/stream.h"
 
 #define BACKLOG	    HTTP_LISTEN_BACKLOG
 #define SOCKET_KIND (SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK)
@@ -192,6 +191,12 @@ static void add(struct acceptor *acceptor, int fd, const union address *address,
 		shut_down(evicted);
 	if (MHD_add_connection(acceptor->daemon, fd, &address->any, size) != MHD_YES)
 		connection_table_remove(acceptor->table, fd); /* libmicrohttpd has closed @fd */
+}
+
+void http_run_soon(sd_event_source *timer)
+{
+	(void)sd_event_source_set_time_relative(timer, 0);
+	(void)sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
 }
 
 static int on_readable(sd_event_source *source, int fd, uint32_t events, void *userdata)

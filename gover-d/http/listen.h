@@ -40,6 +40,9 @@ int http_listen_activated(struct http_activated *ret_sockets, struct err *reterr
  */
 int http_listen_tcp(const char *address, struct err *reterr);
 
+/* Makes @timer run its daemon now. This is necessary after MHD_resume_connection(). */
+void http_run_soon(sd_event_source *timer);
+
 struct acceptor {
 	struct MHD_Daemon *daemon;
 	struct connection_table *table;
