@@ -2,6 +2,7 @@
 /* The command line of gover-d. Its options override the configuration file. */
 #include <errno.h>
 #include <getopt.h>
+#include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,13 +12,13 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/finding.h"
 #include "base/terminal/cmdline.h"
 #include "base/xalloc.h"
 #include "gover-d/config/config.h"
 #include "gover-d/core/manager.h"
 #include "gover-d/core/memory-mark.h"
 #include "gover-d/daemon.h"
-#include "gover-d/diagnose.h"
 #include "gover-d/options.h"
 #include "gover-d/util/log.h"
 
@@ -30,6 +31,158 @@ struct options {
 	const char *config, *state_dir, *socket, *listen, *facts;
 	bool dry_run, json;
 };
+
+/* --- findings about this host and its configuration --- */
+
+/* What the checks get; owns the arrays of @host. */
+struct input {
+	struct gpu_host host;
+	const char *used[GPUS_MAX];
+	const struct gpu_config *gpus[GPUS_MAX];
+	char exe[PATH_MAX];
+};
+
+static void add_used(struct input *input, const char *backend)
+{
+	if (backend && input->host.n_used < GPUS_MAX)
+		input->used[input->host.n_used++] = backend;
+}
+
+/* Takes the members of @facts, and the backends of @config if the daemon has reported none. */
+static int take_facts(struct input *input, json_t *facts, const struct config *config,
+		      struct err *reterr)
+{
+	struct gpu_host *host = &input->host;
+	json_t *backends = NULL, *backend;
+	int pid = 0, unit = 0, protects = 0, steered = 0;
+	json_error_t error;
+	size_t i;
+
+	if (facts && json_unpack_ex(facts, &error, 0, "{s?i, s?b, s?s, s?b, s?b, s?o}", "pid", &pid,
+				    "unit", &unit, "user", &host->user, "protects_cgroups",
+				    &protects, "steered", &steered, "backends", &backends) < 0)
+		return err_fail(reterr, EINVAL, "--facts: %s", error.text);
+	host->pid = pid;
+	host->unit = unit;
+	host->protects_cgroups = protects;
+	host->steered = steered;
+	json_array_foreach (backends, i, backend) {
+		add_used(input, json_string_value(backend));
+	}
+	for (int n = 0; config && n < config->n_gpus; n++) {
+		input->gpus[host->n_gpus++] = &config->gpus[n].gpu;
+		if (!backends)
+			add_used(input, config->gpus[n].gpu.backend);
+	}
+	return 0;
+}
+
+static json_t *encode_config(const struct config *config)
+{
+	json_t *backends = json_array();
+
+	for (int i = 0; i < config->n_gpus; i++)
+		(void)json_array_append_new(backends, json_string(config->gpus[i].gpu.backend));
+	return json_pack("{s:s, s:s, s:s, s:o}", "socket", config->socket, "operate_group",
+			 config->operate_group, "read_group", config->read_group, "backends",
+			 backends);
+}
+
+static json_t *run_checks(const struct gpu_host *host)
+{
+	json_t *list = json_array();
+	const struct gpu_ops *ops;
+
+	for (size_t i = 0; (ops = gpu_at(i)); i++)
+		for (const struct gpu_check *check = ops->checks; check && check->name; check++) {
+			struct finding finding = {.state = FINDING_OK};
+
+			check->run(host, &finding);
+			finding_add(list, check->name, &finding);
+		}
+	return list;
+}
+
+static void print_json(json_t *json)
+{
+	(void)json_dumpf(json, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(json);
+}
+
+/*
+ * Prints the findings of all backends and a part of the configuration in the file @path (NULL: the
+ * default) as JSON:
+ *   {"config": {"socket", "operate_group", "read_group", "backends"} or null if it is invalid,
+ *    "checks": [{"check", "state", "text", "advice"}]}
+ * @facts: an object about the running daemon, whose members may be missing: pid; unit (true: its
+ * unit is gover-d.service), user and protects_cgroups of the unit; backends in use (default: those
+ * of the configuration); steered (true: it has set time slices). NULL: no daemon runs. Returns
+ * -EINVAL with a message if @facts is invalid.
+ */
+static int print_diagnosis(const char *path, const char *facts, struct err *reterr)
+{
+	const char *search_path = getenv("PATH");
+	CLEANUP_FREE struct config *config = xmalloc(sizeof(*config));
+	json_t *object = facts ? json_loads(facts, 0, NULL) : NULL, *answer;
+	struct input input = {.exe = ""};
+	bool valid;
+	int r;
+
+	if (facts && !object)
+		return err_fail(reterr, EINVAL, "--facts: not a JSON object");
+	config_default(config);
+	valid = config_load(config, path, NULL) >= 0;
+	input.host = (struct gpu_host){.root = "",
+				       .search_path = search_path ? search_path : "/bin:/usr/bin",
+				       .exe = input.exe,
+				       .user = "",
+				       .used = input.used,
+				       .configured = valid,
+				       .gpus = input.gpus};
+	if (!realpath("/proc/self/exe", input.exe))
+		input.exe[0] = '\0';
+	r = take_facts(&input, object, valid ? config : NULL, reterr);
+	if (r == 0) {
+		answer = json_pack("{s:o, s:o}", "config",
+				   valid ? encode_config(config) : json_null(), "checks",
+				   run_checks(&input.host));
+		print_json(answer);
+	}
+	json_decref(object);
+	return r;
+}
+
+static void add_file(void *userdata, const char *file)
+{
+	(void)json_array_append_new(json_object_get(userdata, "files"), json_string(file));
+}
+
+static void add_fault(void *userdata, const char *file, int line, const char *text)
+{
+	(void)json_array_append_new(json_object_get(userdata, "faults"),
+				    json_pack("{s:s?, s:o, s:s}", "file", file, "line",
+					      line > 0 ? json_integer(line) : json_null(), "text",
+					      text));
+}
+
+/*
+ * Prints all faults of the configuration in the file @path (NULL: the default) as JSON:
+ *   {"files": [the files that were read], "faults": [{"file" or null, "line" or null, "text"}]}
+ * Returns false if there is a fault.
+ */
+static bool print_faults(const char *path)
+{
+	json_t *answer = json_pack("{s:[], s:[]}", "files", "faults");
+	const struct config_faults faults = {
+		.userdata = answer, .file = add_file, .fault = add_fault};
+	int n = config_find_faults(path, &faults);
+
+	print_json(answer);
+	return n == 0;
+}
+
+/* --- the command line --- */
 
 static int check_options(const struct options *options, int argc, char *argv[])
 {
@@ -247,8 +400,8 @@ int options_main(int argc, char *argv[])
 	if (options.verb == VERB_RUN && unit_state_dir)
 		memory_mark_open(unit_state_dir); /* before the first allocation */
 	if (options.verb == VERB_CHECK_CONFIG && options.json)
-		return diagnose_print_config(options.config) ? EXIT_DONE : EXIT_FAILED;
-	r = options.verb == VERB_DIAGNOSE ? diagnose_print(options.config, options.facts, &err)
+		return print_faults(options.config) ? EXIT_DONE : EXIT_FAILED;
+	r = options.verb == VERB_DIAGNOSE ? print_diagnosis(options.config, options.facts, &err)
 					  : load_and_run(&options, &err);
 	if (r == -ENOMEM) /* of a library */
 		xalloc_fail(0);

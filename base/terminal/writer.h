@@ -6,10 +6,10 @@
 #ifndef BASE_TERMINAL_WRITER_H
 #define BASE_TERMINAL_WRITER_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <jansson.h>
 
 struct reply;
 
@@ -84,7 +84,7 @@ struct writer_column {
 };
 
 /*
- * Prints one line per object of @rows (writer-table.c). On a terminal that is too narrow, long
+ * Prints one line per object of @rows. On a terminal that is too narrow, long
  * texts are below each row, or each row is a record.
  */
 void writer_table(const struct writer *writer, const struct writer_column *columns, size_t n,
@@ -136,5 +136,21 @@ void writer_mask_controls(char *text);
 #define WRITER_SPAN_MAX 32
 /* Formats a duration: "4.2 s", "12 min", "2 h 13 min", "3 d 4 h"; "-" for NAN. */
 void writer_format_span(double seconds, char text[WRITER_SPAN_MAX]);
+
+/* --- times relative to now: "3d4h" in a table, "12 s ago" in a sentence --- */
+
+#define AGE_MAX 64
+
+/* Formats an age: "12s", "5m", "2h13m", "3d4h", "12d"; "0s" if it is negative. */
+void age_format(int64_t ms, char text[AGE_MAX]);
+
+/* Formats an age as "3d4h ago", and a negative age as "in 12s". */
+void age_format_when(int64_t ms, char text[AGE_MAX]);
+
+/*
+ * Formats the age of @time at @now_ms: "12 s ago", "2 h 13 min ago", "in 12 s". A time of another
+ * form is "at an unknown time".
+ */
+void age_tell(const char *time, int64_t now_ms, char text[AGE_MAX]);
 
 #endif

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/rfc3339.h"
-#include "base/terminal/age.h"
 #include "base/terminal/field.h"
-#include "gover-ctl/verb/tables.h"
+#include "base/terminal/writer.h"
 #include "gover-ctl/verb/describe.h"
+#include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/verbs.h"
 
 #define INDENT 4 /* of further lines */

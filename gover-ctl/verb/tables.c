@@ -7,8 +7,8 @@
 
 #include "base/cleanup.h"
 #include "base/rfc3339.h"
-#include "base/terminal/age.h"
 #include "base/terminal/field.h"
+#include "base/terminal/writer.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "gover-ctl/verb/describe.h"

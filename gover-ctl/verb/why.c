@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/rfc3339.h"
-#include "base/terminal/age.h"
 #include "base/terminal/field.h"
+#include "base/terminal/writer.h"
 #include "gover-ctl/verb/describe.h"
 #include "gover-ctl/verb/verbs.h"
 

@@ -6,7 +6,6 @@
 
 #include "base/id.h"
 #include "gover-d/alert/alerts.h"
-#include "gover-d/alert/silence.h"
 #include "gover-d/api/change.h"
 #include "gover-d/api/handler.h"
 #include "gover-d/api/resource.h"
@@ -58,20 +57,13 @@ struct wanted_silence {
 	char until[40];
 };
 
-enum {
-	FIELD_ALERT = 1 << 0,
-	FIELD_GPU = 1 << 1,
-	FIELD_VGPU = 1 << 2,
-	FIELD_UNTIL = 1 << 3,
-	FIELD_REASON = 1 << 4,
-	FIELDS_ALL = FIELD_ALERT | FIELD_GPU | FIELD_VGPU | FIELD_UNTIL | FIELD_REASON,
-};
+enum { FIELD_UNTIL = 1 << 3, FIELD_REASON = 1 << 4 };
 
 static const struct json_decode_field silence_fields[] = {
 	{"alert", JSON_DECODE_TEXT, 0, SILENCE_ALERT_MAX - 1,
-	 offsetof(struct wanted_silence, silence.alert), FIELD_ALERT},
-	{"gpu", JSON_DECODE_ID, 0, 0, offsetof(struct wanted_silence, silence.gpu), FIELD_GPU},
-	{"vgpu", JSON_DECODE_ID, 0, 0, offsetof(struct wanted_silence, silence.vgpu), FIELD_VGPU},
+	 offsetof(struct wanted_silence, silence.alert), 1 << 0},
+	{"gpu", JSON_DECODE_ID, 0, 0, offsetof(struct wanted_silence, silence.gpu), 1 << 1},
+	{"vgpu", JSON_DECODE_ID, 0, 0, offsetof(struct wanted_silence, silence.vgpu), 1 << 2},
 	{"until", JSON_DECODE_TEXT, 0, 39, offsetof(struct wanted_silence, until), FIELD_UNTIL},
 	{"reason", JSON_DECODE_TEXT, 0, SILENCE_REASON_MAX - 1,
 	 offsetof(struct wanted_silence, silence.reason), FIELD_REASON},
@@ -117,20 +109,14 @@ void api_post_silence(struct api *api, struct api_request *request)
 {
 	struct wanted_silence wanted = {.until = ""};
 	struct api_change *change;
-	struct err err = {.msg = ""};
 	unsigned int given;
-	int r = 0;
 
-	if (json_decode_object(request->object, silence_fields, FIELDS_ALL,
-			       FIELD_UNTIL | FIELD_REASON, &wanted, &given, &err) < 0)
-		r = CONTROL_E_INVALID;
-	if (r == 0 && api_time_parse(wanted.until, &wanted.silence.until_ms) < 0)
-		r = err_condition(
-			&err, CONTROL_E_INVALID,
-			"until: %s is invalid (allowed: a time such as 2026-11-20T18:49:56Z)",
-			wanted.until);
-	if (r != 0) {
-		problem_reply_error(request, r, &err);
+	if (api_decode(request, silence_fields, FIELD_UNTIL | FIELD_REASON, &wanted, &given) < 0)
+		return;
+	if (api_time_parse(wanted.until, &wanted.silence.until_ms) < 0) {
+		problem_reply(request, 422,
+			      "until: %s is invalid (allowed: a time such as 2026-11-20T18:49:56Z)",
+			      wanted.until);
 		return;
 	}
 	change = api_change_new(api, request, reply_added);

@@ -12,11 +12,10 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "gover-d/api/api.h"
-#include "gover-d/api/audit.h"
 #include "gover-d/api/change.h"
 #include "gover-d/api/events.h"
 #include "gover-d/api/handler.h"
-#include "gover-d/auth/refusal.h"
+#include "gover-d/auth/access.h"
 #include "gover-d/config/config.h"
 #include "gover-d/core/change.h"
 #include "gover-d/core/encode.h"
@@ -346,7 +345,7 @@ static bool check_access(const struct route *route, struct api_request *request)
 	unsigned int status;
 
 	snprintf(text, sizeof(text), "%s %.128s", request->method, request->path);
-	status = refusal_check(&request->principal, route->scope, text, &err);
+	status = access_check(&request->principal, route->scope, text, &err);
 	if (status == 0)
 		return true;
 	problem_reply(request, status, "%s", err.msg);

@@ -179,6 +179,21 @@ int api_param_number(struct api_request *request, int64_t *ret_id)
 	return r < 0 ? -EINVAL : 0;
 }
 
+int api_decode(struct api_request *request, const struct json_decode_field *fields,
+	       unsigned int required, void *target, unsigned int *ret_bits)
+{
+	unsigned int all = 0;
+	struct err err;
+	int r;
+
+	for (const struct json_decode_field *f = fields; f->name; f++)
+		all |= f->bit;
+	r = json_decode_object(request->object, fields, all, required, target, ret_bits, &err);
+	if (r < 0)
+		problem_reply(request, 422, "%s", err.msg);
+	return r;
+}
+
 int api_decode_contract(struct api_request *request, unsigned int allowed, unsigned int required,
 			struct contract *contract, unsigned int *ret_fields)
 {

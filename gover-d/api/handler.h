@@ -169,6 +169,13 @@ int api_query_switch(struct api_request *request, const char *name, bool *value)
 int api_query_time(struct api_request *request, const char *name, int64_t *time_ms);
 int api_param_number(struct api_request *request, int64_t *ret_id);
 
+struct json_decode_field;
+/*
+ * Decodes the body into @target. Only the @required fields must be present. -EINVAL: the body is
+ * invalid; the reply is set.
+ */
+int api_decode(struct api_request *request, const struct json_decode_field *fields,
+	       unsigned int required, void *target, unsigned int *ret_bits);
 /* Decodes the body with contract_decode(). -EINVAL: the body is invalid; the reply is set. */
 int api_decode_contract(struct api_request *request, unsigned int allowed, unsigned int required,
 			struct contract *contract, unsigned int *ret_fields);

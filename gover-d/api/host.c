@@ -116,25 +116,23 @@ static const struct json_decode_field gpu_fields[] = {
 	{.name = NULL},
 };
 
-static int decode_gpu_change(json_t *object, struct gpu_change *change, unsigned int *ret_fields,
-			     struct err *reterr)
+/* -EINVAL: the body is invalid; the reply is set. */
+static int decode_gpu_change(struct api_request *request, struct gpu_change *change,
+			     unsigned int *ret_fields)
 {
-	unsigned int fields;
-	int r = json_decode_object(object, gpu_fields, GPU_MODE | GPU_SELLING, 0, change, &fields,
-				   reterr);
-
-	if (r < 0)
-		return r;
-	if ((fields & GPU_MODE) && gpu_mode_parse(change->mode_word, &change->mode) < 0)
-		return err_fail(reterr, EINVAL,
-				"mode: %s is invalid (allowed: act, observe, frozen)",
-				change->mode_word);
+	if (api_decode(request, gpu_fields, 0, change, ret_fields) < 0)
+		return -EINVAL;
 	change->selling = strcmp(change->selling_word, "on") == 0;
-	if ((fields & GPU_SELLING) && !change->selling && strcmp(change->selling_word, "off") != 0)
-		return err_fail(reterr, EINVAL, "selling: %s is invalid (allowed: on, off)",
-				change->selling_word);
-	*ret_fields = fields;
-	return 0;
+	if ((*ret_fields & GPU_MODE) && gpu_mode_parse(change->mode_word, &change->mode) < 0)
+		problem_reply(request, 422, "mode: %s is invalid (allowed: act, observe, frozen)",
+			      change->mode_word);
+	else if ((*ret_fields & GPU_SELLING) && !change->selling &&
+		 strcmp(change->selling_word, "off") != 0)
+		problem_reply(request, 422, "selling: %s is invalid (allowed: on, off)",
+			      change->selling_word);
+	else
+		return 0;
+	return -EINVAL;
 }
 
 static void reply_change(struct api *api, struct api_request *request)
@@ -147,22 +145,14 @@ void api_patch_gpu(struct api *api, struct api_request *request)
 	const struct host_gpu *gpu = api_find_gpu(api, request, request->param);
 	struct gpu_change wanted = {.mode_word = ""};
 	struct api_change *change;
-	struct err err = {.msg = ""};
 	unsigned int fields = 0;
 	char tag[API_ETAG_MAX];
-	int r = 0;
 
-	if (!gpu)
+	if (!gpu || decode_gpu_change(request, &wanted, &fields) < 0)
 		return;
-	if (decode_gpu_change(request->object, &wanted, &fields, &err) < 0)
-		r = CONTROL_E_INVALID;
 	api_etag_of_gpu(gpu, tag);
-	if (r == 0 && api_etag_check(request, tag) < 0)
+	if (api_etag_check(request, tag) < 0)
 		return;
-	if (r != 0) {
-		problem_reply_error(request, r, &err);
-		return;
-	}
 	change = api_change_new(api, request, reply_change);
 	api_change_begun(change, control_gpu_change(api->manager, request->param,
 						    fields & GPU_MODE ? &wanted.mode : NULL,

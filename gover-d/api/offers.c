@@ -90,24 +90,18 @@ static void reply_held(struct api *api, struct api_request *request)
 void api_hold_offer(struct api *api, struct api_request *request)
 {
 	struct wanted_hold wanted = {.holder = ""};
-	struct err err = {.msg = ""};
 	struct api_change *change;
 	unsigned int given;
 	int64_t id;
-	int r = 0;
 
-	if (api_param_number(request, &id) < 0)
+	if (api_param_number(request, &id) < 0 ||
+	    api_decode(request, hold_fields, FIELD_HOLDER | FIELD_TTL, &wanted, &given) < 0)
 		return;
-	if (json_decode_object(request->object, hold_fields, FIELD_HOLDER | FIELD_TTL,
-			       FIELD_HOLDER | FIELD_TTL, &wanted, &given, &err) < 0)
-		r = CONTROL_E_INVALID;
-	else if (!api_keys_valid(wanted.holder))
-		r = err_condition(&err, CONTROL_E_INVALID,
-				  "holder: not allowed (allowed: 1 to %d printable characters "
-				  "without spaces)",
-				  CLAIM_MAX - 1);
-	if (r != 0) {
-		problem_reply_error(request, r, &err);
+	if (!api_keys_valid(wanted.holder)) {
+		problem_reply(request, 422,
+			      "holder: not allowed (allowed: 1 to %d printable characters without "
+			      "spaces)",
+			      CLAIM_MAX - 1);
 		return;
 	}
 	change = api_change_new(api, request, reply_held);

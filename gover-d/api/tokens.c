@@ -217,11 +217,8 @@ void api_post_token(struct api *api, struct api_request *request)
 	unsigned int bits;
 	int r;
 
-	if (json_decode_object(request->object, fields, WANTED_NAME | WANTED_SCOPE | WANTED_TTL,
-			       WANTED_NAME | WANTED_SCOPE, &wanted, &bits, &err) < 0) {
-		problem_reply(request, 422, "%s", err.msg);
+	if (api_decode(request, fields, WANTED_NAME | WANTED_SCOPE, &wanted, &bits) < 0)
 		return;
-	}
 	memcpy(token.name, wanted.name, sizeof(token.name));
 	token.scope = access_scope_find(wanted.scope);
 	token.expires_ms = wanted.ttl_s ? now_ms + (int64_t)wanted.ttl_s * 1000 : 0;

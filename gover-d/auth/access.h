@@ -120,4 +120,12 @@ bool access_host_is_local(const char *host);
  */
 bool access_origin_is_own(const char *origin, const char *host);
 
+/*
+ * Returns 0 if the scope of @principal is sufficient for @wanted, otherwise the HTTP status of the
+ * refusal (401, 403, 429) with a message. The message names the caller and the command that grants
+ * the scope. @request is a method and a path, for the message.
+ */
+unsigned int access_check(const struct principal *principal, enum access_scope wanted,
+			  const char *request, struct err *reterr);
+
 #endif

@@ -17,15 +17,14 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "base/xalloc.h"
-#include "gover-d/config/config.h"
-#include "gover-d/auth/tls.h"
 #include "gover-d/auth/authn.h"
-#include "gover-d/auth/clients.h"
 #include "gover-d/auth/limits.h"
-#include "gover-d/util/log.h"
-#include "gover-d/util/worker.h"
+#include "gover-d/auth/tls.h"
 #include "gover-d/auth/tokens.h"
 #include "gover-d/auth/users.h"
+#include "gover-d/config/config.h"
+#include "gover-d/util/log.h"
+#include "gover-d/util/worker.h"
 
 #define TOKENS_CHECK_PERIODS 10
 

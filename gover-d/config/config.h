@@ -179,6 +179,9 @@ int config_set_live(struct config *config, const char *key, const char *value, s
  */
 int config_get_live(const struct config *config, const char *key, char *ret_text, size_t size);
 
+/* Returns true if @url has the scheme http or https and a host. */
+bool config_is_url(const char *url);
+
 /* Returns the key at @index of the table; NULL past the end. */
 const struct setting *config_key_at(size_t index);
 

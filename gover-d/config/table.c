@@ -1,25 +1,57 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The table of configuration keys, with functions for defaults, printing and changes at run time.
- * load.c reads files with the same table. config_load() must accept the output of config_print().
+ * config_load() must accept the output of config_print(). Files and their drop-ins are read with
+ * the same table. If a section has a fault, rules about several keys are not reported for that
+ * section, because the fault may be the cause.
  */
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <curl/curl.h>
+#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/inifile.h"
 #include "base/parse.h"
+#include "base/xalloc.h"
 #include "compute/channel/control.h"
 #include "compute/channel/wire.h"
 #include "gover-d/config/table.h"
 #include "gpu/xe/xe.h"
 #include "policy/keys.h"
+
+#define FILE_BYTES_MAX (256 * 1024)
+
+/* Values of setting.section for sections whose title contains a name, such as [gpu NAME]. */
+#define GPU_SECTION    "gpu NAME"
+#define FLAVOR_SECTION "flavor NAME"
+#define CLIENT_SECTION "client NAME"
+#define TITLE_MAX      (sizeof("flavor ") + ID_MAX) /* size of the title of a section */
+#define SECTIONS_MAX   64			    /* limit of the sections of one kind */
+
+/* A kind of section whose title contains a name. struct config has an array for each kind. */
+struct kind {
+	const char *section;	  /* value of setting.section */
+	const char *word;	  /* first word of the title: "gpu" */
+	const char *noun;	  /* for messages: "a GPU" */
+	const char *default_name; /* name of a section without a name; NULL: a name is required */
+	size_t list_at;		  /* offset of the array in struct config */
+	size_t n_at;		  /* offset of the number of sections in struct config */
+	size_t size;		  /* size of one section */
+	size_t name_at;		  /* offset of the name in a section */
+	int max;		  /* limit of sections */
+	/* sets the name and the defaults of a section; @name must be a valid id */
+	void (*set_default)(void *section, const char *name);
+};
+
+enum { KIND_GPU, KIND_FLAVOR, KIND_CLIENT, KINDS };
 
 static void default_gpu(void *section, const char *name)
 {
@@ -65,66 +97,68 @@ static void default_client(void *section, const char *name)
 	memcpy(client->name, name, strlen(name) + 1);
 }
 
-const struct config_kind config_kinds[CONFIG_KINDS] = {
-	[CONFIG_KIND_GPU] = {.section = CONFIG_GPU_SECTION,
-			     .word = "gpu",
-			     .noun = "a GPU",
-			     .default_name = "gpu0",
-			     .list_at = offsetof(struct config, gpus),
-			     .n_at = offsetof(struct config, n_gpus),
-			     .size = sizeof(struct gpu_section),
-			     .name_at = offsetof(struct gpu_section, gpu.name),
-			     .max = GPUS_MAX,
-			     .set_default = default_gpu},
-	[CONFIG_KIND_FLAVOR] = {.section = CONFIG_FLAVOR_SECTION,
-				.word = "flavor",
-				.noun = "a flavour",
-				.list_at = offsetof(struct config, flavors),
-				.n_at = offsetof(struct config, n_flavors),
-				.size = sizeof(struct flavor),
-				.name_at = offsetof(struct flavor, name),
-				.max = FLAVORS_MAX,
-				.set_default = default_flavor},
-	[CONFIG_KIND_CLIENT] = {.section = CONFIG_CLIENT_SECTION,
-				.word = "client",
-				.noun = "a client",
-				.list_at = offsetof(struct config, clients),
-				.n_at = offsetof(struct config, n_clients),
-				.size = sizeof(struct client_section),
-				.name_at = offsetof(struct client_section, name),
-				.max = CLIENTS_MAX,
-				.set_default = default_client},
+static const struct kind kinds[KINDS] = {
+	[KIND_GPU] = {.section = GPU_SECTION,
+		      .word = "gpu",
+		      .noun = "a GPU",
+		      .default_name = "gpu0",
+		      .list_at = offsetof(struct config, gpus),
+		      .n_at = offsetof(struct config, n_gpus),
+		      .size = sizeof(struct gpu_section),
+		      .name_at = offsetof(struct gpu_section, gpu.name),
+		      .max = GPUS_MAX,
+		      .set_default = default_gpu},
+	[KIND_FLAVOR] = {.section = FLAVOR_SECTION,
+			 .word = "flavor",
+			 .noun = "a flavour",
+			 .list_at = offsetof(struct config, flavors),
+			 .n_at = offsetof(struct config, n_flavors),
+			 .size = sizeof(struct flavor),
+			 .name_at = offsetof(struct flavor, name),
+			 .max = FLAVORS_MAX,
+			 .set_default = default_flavor},
+	[KIND_CLIENT] = {.section = CLIENT_SECTION,
+			 .word = "client",
+			 .noun = "a client",
+			 .list_at = offsetof(struct config, clients),
+			 .n_at = offsetof(struct config, n_clients),
+			 .size = sizeof(struct client_section),
+			 .name_at = offsetof(struct client_section, name),
+			 .max = CLIENTS_MAX,
+			 .set_default = default_client},
 };
-_Static_assert(FLAVORS_MAX <= CONFIG_SECTIONS_MAX && GPUS_MAX <= CONFIG_SECTIONS_MAX &&
-		       CLIENTS_MAX <= CONFIG_SECTIONS_MAX,
-	       "no kind has more sections than CONFIG_SECTIONS_MAX");
+_Static_assert(FLAVORS_MAX <= SECTIONS_MAX && GPUS_MAX <= SECTIONS_MAX &&
+		       CLIENTS_MAX <= SECTIONS_MAX,
+	       "no kind has more sections than SECTIONS_MAX");
 
-const struct config_kind *config_kind_find(const struct setting *key)
+/* Returns the kind of section that contains @key; NULL: a section without a name. */
+static const struct kind *kind_find(const struct setting *key)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(config_kinds); i++)
-		if (strcmp(config_kinds[i].section, key->section) == 0)
-			return &config_kinds[i];
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (strcmp(kinds[i].section, key->section) == 0)
+			return &kinds[i];
 	return NULL;
 }
 
-int config_kind_count(const struct config_kind *kind, const struct config *config)
+static int kind_count(const struct kind *kind, const struct config *config)
 {
 	return *(const int *)(const void *)((const char *)config + kind->n_at);
 }
 
-void config_kind_set_count(const struct config_kind *kind, struct config *config, int n)
+static void kind_set_count(const struct kind *kind, struct config *config, int n)
 {
 	*(int *)(void *)((char *)config + kind->n_at) = n;
 }
 
-const void *config_kind_at(const struct config_kind *kind, const struct config *config, int index)
+/* Returns section @index, which is below SECTIONS_MAX. */
+static const void *kind_at(const struct kind *kind, const struct config *config, int index)
 {
 	return (const char *)config + kind->list_at + (size_t)index * kind->size;
 }
 
-const char *config_kind_name(const struct config_kind *kind, const struct config *config, int index)
+static const char *kind_name(const struct kind *kind, const struct config *config, int index)
 {
-	return (const char *)config_kind_at(kind, config, index) + kind->name_at;
+	return (const char *)kind_at(kind, config, index) + kind->name_at;
 }
 
 bool config_is_url(const char *url)
@@ -194,11 +228,11 @@ static bool fits_subject(const char *text)
 #define ACCESS(key)			    AT("access", false, #key, struct config, key)
 #define ALERTS(key)			    AT("alerts", false, #key, struct config, key)
 #define PROMISE(key)			    AT("alerts", false, "promise_" #key, struct config, promise.key)
-#define GPU(key)			    AT(CONFIG_GPU_SECTION, false, #key, struct gpu_section, gpu.key)
+#define GPU(key)			    AT(GPU_SECTION, false, #key, struct gpu_section, gpu.key)
 #define POLICY(key)			    AT("policy", true, #key, struct config, params.key)
 #define OFFER(key)			    AT("offer", true, #key, struct config, offer.key)
-#define FLAVOR(key)			    AT(CONFIG_FLAVOR_SECTION, false, #key, struct flavor, key)
-#define CLIENT(key)			    AT(CONFIG_CLIENT_SECTION, false, #key, struct client_section, key)
+#define FLAVOR(key)			    AT(FLAVOR_SECTION, false, #key, struct flavor, key)
+#define CLIENT(key)			    AT(CLIENT_SECTION, false, #key, struct client_section, key)
 #define HISTORY(key)			    AT("history", false, #key, struct config, retention.key)
 
 #define INT	  SETTING_INT
@@ -282,9 +316,9 @@ static const struct setting keys[] = {
 	NUMBER(GPU(capacity_cores), 0.1, 1024, " cores"),
 	NUMBER(GPU(speed), 1, 100000, " times real time"),
 	WORD(GPU(unit), "frames or work"),
-	TEXT(AT(CONFIG_GPU_SECTION, false, "intel_gpu_top", struct gpu_section, intel_gpu_top), 1,
-	     160, "auto, off, or an absolute path", fits_intel_gpu_top),
-	WORD(AT(CONFIG_GPU_SECTION, false, "fps_source", struct gpu_section, fps_source),
+	TEXT(AT(GPU_SECTION, false, "intel_gpu_top", struct gpu_section, intel_gpu_top), 1, 160,
+	     "auto, off, or an absolute path", fits_intel_gpu_top),
+	WORD(AT(GPU_SECTION, false, "fps_source", struct gpu_section, fps_source),
 	     "preload or bpf"),
 
 	WORD(AT("policy", true, "name", struct config, policy),
@@ -341,19 +375,18 @@ const struct setting *config_key_at(size_t index)
  * several sections contain @key, @index selects the section; NULL: past the last section.
  */
 static const void *section_at(const struct config *config, const struct setting *key, int index,
-			      char title[CONFIG_TITLE_MAX])
+			      char title[TITLE_MAX])
 {
-	const struct config_kind *kind = config_kind_find(key);
+	const struct kind *kind = kind_find(key);
 
 	if (!kind) {
-		snprintf(title, CONFIG_TITLE_MAX, "%s", key->section);
+		snprintf(title, TITLE_MAX, "%s", key->section);
 		return index == 0 ? config : NULL;
 	}
-	if (index >= config_kind_count(kind, config))
+	if (index >= kind_count(kind, config))
 		return NULL;
-	snprintf(title, CONFIG_TITLE_MAX, "%s %s", kind->word,
-		 config_kind_name(kind, config, index));
-	return config_kind_at(kind, config, index);
+	snprintf(title, TITLE_MAX, "%s %s", kind->word, kind_name(kind, config, index));
+	return kind_at(kind, config, index);
 }
 
 void config_default(struct config *config)
@@ -387,7 +420,7 @@ void config_default(struct config *config)
 		.retention = {.raw_hours = 24, .minute_days = 30, .hour_days = 730},
 		.query_limit_s = 10,
 	};
-	config_kinds[CONFIG_KIND_GPU].set_default(&config->gpus[0], "gpu0");
+	kinds[KIND_GPU].set_default(&config->gpus[0], "gpu0");
 	policy_params_default(&config->params);
 	promise_limits_default(&config->promise);
 }
@@ -438,7 +471,7 @@ static void print_section(const struct setting *key, const char *title, const vo
 void config_print(const struct config *config, FILE *out)
 {
 	const char *section = "", *gap = "";
-	char title[CONFIG_TITLE_MAX];
+	char title[TITLE_MAX];
 	const void *base;
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
@@ -489,7 +522,7 @@ static int check_value(const struct setting *key, const char *text, struct err *
 
 int config_table_check(const struct config *config, struct err *reterr)
 {
-	char text[PATH_MAX], title[CONFIG_TITLE_MAX];
+	char text[PATH_MAX], title[TITLE_MAX];
 	const void *base;
 	int r = 0;
 
@@ -500,4 +533,296 @@ int config_table_check(const struct config *config, struct err *reterr)
 		}
 	}
 	return r;
+}
+
+/* --- files --- */
+
+/*
+ * Limit of stored places: the positions of keys and faults in the files. In a configuration with
+ * more keys and faults, a fault may be reported without a line.
+ */
+#define PLACES_MAX 1024
+
+/* The sections of one kind that the files contain. */
+struct named_sections {
+	bool replaced; /* a section of a file has replaced the default sections */
+	/* for each section: number of the last file that contains the section */
+	int file[SECTIONS_MAX];
+};
+
+struct place {
+	char title[TITLE_MAX], key[32]; /* @key is "" for the place of a fault */
+	const char *file;
+	int line;
+};
+
+struct file_name {
+	struct file_name *next;
+	char path[];
+};
+
+struct loader {
+	struct config *config;
+	struct named_sections named[KINDS];
+	int file;	       /* number of the current file, from 1 */
+	const char *path;      /* path of the current file */
+	char title[TITLE_MAX]; /* title of the current section */
+	/* NULL: stops at the first fault. The members below are then not used. */
+	const struct config_faults *faults;
+	struct file_name *files; /* the files read so far */
+	struct place *places;
+	int n_places, n_faults;
+};
+
+static int enter_named(struct loader *l, const struct kind *kind, const char *name, void **ret_base,
+		       struct err *reterr)
+{
+	struct named_sections *s = &l->named[kind - kinds];
+	int n, i = 0;
+
+	if (!id_valid(name))
+		return err_fail(reterr, EINVAL,
+				"[%s %.70s]: not a valid name of %s (allowed: 1 to %d characters "
+				"of A-Z a-z 0-9 . _ - not starting with . or -)",
+				kind->word, name, kind->noun, ID_MAX - 1);
+	n = s->replaced ? kind_count(kind, l->config) : 0;
+	s->replaced = true;
+	while (i < n && strcmp(kind_name(kind, l->config, i), name) != 0)
+		i++;
+	if (i == kind->max)
+		return err_fail(reterr, EINVAL, "[%s %s]: too many sections (allowed: up to %d)",
+				kind->word, name, kind->max);
+	if (i < n && s->file[i] == l->file)
+		return err_fail(reterr, EINVAL, "[%s %s] is given twice", kind->word, name);
+	*ret_base = (char *)l->config + kind->list_at + (size_t)i * kind->size;
+	if (i == n)
+		kind->set_default(*ret_base, name);
+	kind_set_count(kind, l->config, i == n ? n + 1 : n);
+	s->file[i] = l->file;
+	return 0;
+}
+
+static int enter_section(void *userdata, const struct setting *first, const char *name, int line,
+			 void **ret_base, struct err *reterr)
+{
+	struct loader *l = userdata;
+	const struct kind *kind = kind_find(first);
+
+	(void)line;
+	if (kind && kind->default_name && name[0] == '\0')
+		name = kind->default_name;
+	snprintf(l->title, sizeof(l->title), "%.*s%s%s", (int)strcspn(first->section, " "),
+		 first->section, name ? " " : "", name ? name : "");
+	if (kind)
+		return enter_named(l, kind, name, ret_base, reterr);
+	*ret_base = l->config;
+	return 0;
+}
+
+static void remember_place(struct loader *l, int line, const char *key)
+{
+	int n = l->n_places;
+
+	if (n == PLACES_MAX)
+		return;
+	if ((n & (n - 1)) == 0) /* full: the size is the next power of two */
+		l->places = xreallocarray(l->places, n ? 2 * (size_t)n : 1, sizeof(*l->places));
+	l->places[n] = (struct place){.file = l->path, .line = line};
+	memcpy(l->places[n].title, l->title, sizeof(l->title));
+	snprintf(l->places[n].key, sizeof(l->places[n].key), "%s", key);
+	l->n_places++;
+}
+
+static void report(struct loader *l, const char *file, int line, const char *text)
+{
+	l->n_faults++;
+	l->faults->fault(l->faults->userdata, file, line, text);
+}
+
+static void take_fault(void *userdata, int line, const char *why)
+{
+	struct loader *l = userdata;
+
+	remember_place(l, line, "");
+	report(l, l->path, line, why);
+}
+
+static void take_key(void *userdata, const struct setting *setting, int line)
+{
+	remember_place(userdata, line, setting->key);
+}
+
+/* Makes @path, a file or a folder, the current file. */
+static void enter_file(struct loader *l, const char *path)
+{
+	size_t size = strlen(path) + 1;
+	struct file_name *name;
+
+	l->file++;
+	l->path = path;
+	l->title[0] = '\0';
+	if (!l->faults)
+		return;
+	name = xmalloc(sizeof(*name) + size);
+	memcpy(name->path, path, size);
+	name->next = l->files;
+	l->files = name;
+	l->path = name->path;
+}
+
+static int read_file(struct loader *l, const char *path, struct err *reterr)
+{
+	const struct inifile_reader reader = {
+		.at = config_key_at,
+		.userdata = l,
+		.enter = enter_section,
+		.fault = l->faults ? take_fault : NULL,
+		.seen = l->faults ? take_key : NULL,
+	};
+	struct err why = {.msg = ""};
+	int r;
+
+	enter_file(l, path);
+	if (l->faults && l->faults->file)
+		l->faults->file(l->faults->userdata, path);
+	r = inifile_read(path, FILE_BYTES_MAX, &reader, &why);
+	l->title[0] = '\0';
+	/*
+	 * Faults in a line were reported through take_fault(). This message concerns the whole file
+	 * and starts with "PATH: ".
+	 */
+	if (r < 0 && l->faults && why.msg[0])
+		take_fault(l, 0, why.msg + strlen(path) + strlen(": "));
+	return r < 0 ? err_fail(reterr, -r, "%s", why.msg) : 0;
+}
+
+static int is_drop_in(const struct dirent *entry)
+{
+	const char *dot = strrchr(entry->d_name, '.');
+
+	return entry->d_name[0] != '.' && dot && strcmp(dot, ".conf") == 0;
+}
+
+/*
+ * Reads all drop-ins in the order of their names. Stops at the first fault; with l->faults,
+ * continues after a fault.
+ */
+static int read_drop_ins(struct loader *l, const char *path, struct err *reterr)
+{
+	char folder[PATH_MAX], file[PATH_MAX + NAME_MAX + 2];
+	struct dirent **entries = NULL;
+	int n, r = 0;
+
+	if (snprintf(folder, sizeof(folder), "%s.d", path) >= (int)sizeof(folder))
+		return 0;
+	n = scandir(folder, &entries, is_drop_in, alphasort);
+	if (n < 0 && errno != ENOENT && errno != ENOTDIR) {
+		n = errno;
+		enter_file(l, folder);
+		if (l->faults)
+			take_fault(l, 0, strerror(n));
+		return err_fail(reterr, n, "%s: cannot be read: %s", folder, strerror(n));
+	}
+	for (int i = 0; i < n; i++) {
+		int one = 0;
+
+		snprintf(file, sizeof(file), "%s/%s", folder, entries[i]->d_name);
+		if (r == 0 || l->faults)
+			one = read_file(l, file, reterr);
+		r = r < 0 ? r : one;
+		free(entries[i]);
+	}
+	free(entries);
+	return r;
+}
+
+static int load(struct loader *l, const char *path, struct err *reterr)
+{
+	const char *main_file = path ? path : CONFIG_PATH_DEFAULT;
+	int r = 0, drop_ins = 0;
+
+	if (path || access(main_file, F_OK) == 0)
+		r = read_file(l, main_file, reterr);
+	if (r == 0 || l->faults)
+		drop_ins = read_drop_ins(l, main_file, reterr);
+	return r < 0 ? r : drop_ins;
+}
+
+int config_load(struct config *config, const char *path, struct err *reterr)
+{
+	CLEANUP_FREE struct config *copy = xmalloc(sizeof(*copy));
+	struct loader l = {.config = copy};
+	int r;
+
+	*copy = *config;
+	r = load(&l, path, reterr);
+	if (r < 0)
+		return r;
+	*config = *copy;
+	return 0;
+}
+
+/* --- faults of rules about several keys --- */
+
+/*
+ * @text is the message of a rule about several keys. Returns true if another fault may be the cause
+ * of this message: a fault in a section that @text names, in [daemon], or before the first section.
+ */
+static bool is_doubtful(const struct loader *l, const char *text)
+{
+	char title[TITLE_MAX + 2];
+
+	for (int i = 0; i < l->n_places; i++) {
+		if (l->places[i].key[0])
+			continue;
+		snprintf(title, sizeof(title), "[%s]", l->places[i].title);
+		if (strstr(text, title) || strcmp(title, "[daemon]") == 0 || title[1] == ']')
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Returns the last place that sets the key named at the start of @text ("[TITLE] KEY = ..."); NULL:
+ * unknown.
+ */
+static const struct place *find_place(const struct loader *l, const char *text)
+{
+	const struct place *found = NULL;
+	char head[TITLE_MAX + sizeof(((struct place *)NULL)->key) + 4];
+
+	for (int i = 0; i < l->n_places; i++) {
+		const struct place *place = &l->places[i];
+
+		snprintf(head, sizeof(head), "[%s] %s ", place->title, place->key);
+		if (place->key[0] && strncmp(text, head, strlen(head)) == 0)
+			found = place;
+	}
+	return found;
+}
+
+static void take_check(void *userdata, const char *text)
+{
+	struct loader *l = userdata;
+	const struct place *place = find_place(l, text);
+
+	if (!is_doubtful(l, text))
+		report(l, place ? place->file : NULL, place ? place->line : 0, text);
+}
+
+int config_find_faults(const char *path, const struct config_faults *faults)
+{
+	CLEANUP_FREE struct config *config = xmalloc(sizeof(*config));
+	struct loader l = {.config = config, .faults = faults};
+	struct file_name *next;
+
+	config_default(config);
+	(void)load(&l, path, NULL); /* the faults are reported */
+	config_check_all(config, take_check, &l);
+	for (; l.files; l.files = next) {
+		next = l.files->next;
+		free(l.files);
+	}
+	free(l.places);
+	return l.n_faults;
 }

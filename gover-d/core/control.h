@@ -8,7 +8,7 @@
 #ifndef GOVER_D_CORE_CONTROL_H
 #define GOVER_D_CORE_CONTROL_H
 
-#include "gover-d/alert/silence.h"
+#include "gover-d/alert/alerts.h"
 #include "gover-d/core/change.h"
 #include "gover-d/core/offers.h"
 #include "gover-d/model/fleet.h"

@@ -6,7 +6,7 @@
 #ifndef GOVER_D_CORE_ENCODE_H
 #define GOVER_D_CORE_ENCODE_H
 
-#include "gover-d/alert/silence.h"
+#include "gover-d/alert/alerts.h"
 #include "gover-d/core/offers.h"
 #include "gover-d/model/decisions.h"
 #include "gover-d/util/json.h"

@@ -7,7 +7,6 @@
 #define GOVER_D_CORE_OBSERVER_H
 
 #include "gover-d/alert/alerts.h"
-#include "gover-d/alert/silence.h"
 #include "gover-d/core/offers.h"
 #include "gover-d/model/decisions.h"
 

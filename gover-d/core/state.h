@@ -6,7 +6,6 @@
 #include <systemd/sd-event.h>
 
 #include "gover-d/alert/alerts.h"
-#include "gover-d/alert/silence.h"
 #include "gover-d/alert/webhook.h"
 #include "gover-d/config/config.h"
 #include "gover-d/core/actuate.h"

@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-#include "gover-d/alert/silence.h"
+#include "gover-d/alert/alerts.h"
 #include "gover-d/model/contract.h"
 
 #define OPERATOR_SETTINGS_MAX  128

@@ -12,29 +12,14 @@
 #include "base/file.h"
 #include "gover-ctl/verb/launch.h"
 #include "gover-ctl/verb/contract-args.h"
+#include "tests/unit/temp-folder.h"
 #include "tests/unit/unit.h"
 
-static char folder[64];
-
-static int make_folder(void)
-{
-	snprintf(folder, sizeof(folder), "/tmp/gover-test-run.XXXXXX");
-	return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void)
-{
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
-	return system(command);
-}
-
-FIXTURE_ONCE(make_folder, remove_folder)
+FIXTURE_ONCE(temp_folder_make, temp_folder_remove)
 
 static const char *in_folder(const char *name, char path[PATH_MAX])
 {
-	snprintf(path, PATH_MAX, "%s/%s", folder, name);
+	snprintf(path, PATH_MAX, "%s/%s", temp_folder, name);
 	return path;
 }
 
@@ -143,7 +128,8 @@ TEST(a_command_is_searched_in_path)
 	put_file("bin1/data", 0644);
 	put_file("bin2/data", 0755);
 	put_file("bin2/only-data", 0644);
-	snprintf(search, sizeof(search), "%s/none:%s/bin1:%s/bin2", folder, folder, folder);
+	snprintf(search, sizeof(search), "%s/none:%s/bin1:%s/bin2", temp_folder, temp_folder,
+		 temp_folder);
 	assert_int_equal(file_find_command("data", search), 0);
 	assert_int_equal(file_find_command("only-data", search), -EACCES);
 	assert_int_equal(file_find_command("missing", search), -ENOENT);
@@ -152,7 +138,7 @@ TEST(a_command_is_searched_in_path)
 	assert_int_equal(file_find_command(in_folder("bin2/data", path), ""), 0);
 	assert_int_equal(file_find_command(in_folder("bin1/data", path), search), -EACCES);
 	assert_int_equal(file_find_command(in_folder("bin9/data", path), search), -ENOENT);
-	assert_int_equal(file_find_command(folder, search), -EACCES);
+	assert_int_equal(file_find_command(temp_folder, search), -EACCES);
 
 	/* An empty entry of PATH means the current folder. */
 	assert_non_null(getcwd(here, sizeof(here)));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests when alerts are raised and cleared, and that each condition raises one alert. */
 #include <errno.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -538,4 +539,106 @@ TEST(every_kind_has_a_unique_name_and_a_meaning)
 	assert_string_equal(alert_severity_name(ALERT_WARNING), "warning");
 	assert_string_equal(alert_severity_name(ALERT_CRITICAL), "critical");
 	assert_null(alerts_free(NULL));
+}
+
+/* --- the owner of a vGPU, as its contract names it --- */
+
+static const struct alert *hold_overload(const struct vgpu *vgpu)
+{
+	hold(ALERT_SEVERE_OVERLOAD, vgpu);
+	alerts_end_tick(alerts, now_ms, false);
+	assert_int_equal(alerts_count(alerts), 1);
+	return alerts_at(alerts, 0);
+}
+
+TEST(an_alert_has_the_present_labels_of_its_vgpu)
+{
+	struct vgpu vgpu = {.contract = {.id = "a", .vm = "vm-a"}};
+	const struct alert *alert = hold_overload(&vgpu);
+
+	assert_string_equal(alert->vm, "vm-a");
+	assert_string_equal(alert->instance, "");
+	assert_string_equal(alert->project, "");
+	vgpu.contract.labels = json_pack("{s:s, s:s}", "instance", "web", "project", "shop");
+	alert = hold_overload(&vgpu);
+	assert_string_equal(alert->instance, "web");
+	assert_string_equal(alert->project, "shop");
+	json_decref(vgpu.contract.labels);
+	vgpu.contract.labels = json_pack("{s:s}", "project", "shop");
+	alert = hold_overload(&vgpu);
+	assert_string_equal(alert->instance, "");
+	assert_string_equal(alert->project, "shop");
+	json_decref(vgpu.contract.labels);
+}
+
+TEST(an_alert_of_a_gpu_has_no_owner)
+{
+	const struct alert *alert = hold_overload(NULL);
+
+	assert_string_equal(alert->instance, "");
+	assert_string_equal(alert->project, "");
+}
+
+/* --- silences: which alerts they match, and when they expire --- */
+
+static struct silences silences;
+
+TEST(a_silence_matches_alerts_that_match_all_selectors)
+{
+	static const struct {
+		struct db_silence silence;
+		bool matches; /* matches the alert contract_limit of vGPU a on gpu0 */
+	} rows[] = {
+		{{.alert = "contract_limit"}, true},
+		{{.gpu = "gpu0"}, true},
+		{{.vgpu = "a"}, true},
+		{{.alert = "contract_limit", .gpu = "gpu0", .vgpu = "a"}, true},
+		{{.alert = "fps_missing"}, false},
+		{{.gpu = "gpu1", .vgpu = "a"}, false},
+		{{.gpu = "gpu0", .vgpu = "b"}, false},
+		{{.vgpu = "aa"}, false},
+	};
+	const struct alert alert = {.name = "contract_limit", .gpu = "gpu0", .vgpu = "a"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct db_silence silence = rows[i].silence;
+
+		silences.n = 0;
+		assert_false(silences_match(&silences, &alert));
+		assert_int_equal(silences_add(&silences, &silence), 0);
+		if (silences_match(&silences, &alert) != rows[i].matches)
+			fail_msg("row %zu", i);
+	}
+}
+
+TEST(silences_expire_and_ids_are_not_reused)
+{
+	struct db_silence silence = {.vgpu = "a"}, ended;
+
+	memset(&silences, 0, sizeof(silences));
+	for (int i = 1; i <= 3; i++) {
+		silence.until_ms = 1000 * (4 - i);
+		assert_int_equal(silences_add(&silences, &silence), 0);
+		assert_int_equal(silence.id, i);
+	}
+	assert_false(silences_expire(&silences, 999, &ended));
+	assert_true(silences_expire(&silences, 1000, &ended));
+	assert_int_equal(ended.id, 3);
+	assert_int_equal(silences_remove(&silences, 3, &ended), -ENOENT);
+	assert_int_equal(silences_remove(&silences, 1, &ended), 0);
+	assert_int_equal(ended.id, 1);
+	assert_int_equal(silences_add(&silences, &silence), 0);
+	assert_int_equal(silence.id, 4);
+	assert_int_equal(silences.n, 2);
+}
+
+TEST(the_number_of_silences_is_limited)
+{
+	struct db_silence silence = {.vgpu = "a"};
+
+	memset(&silences, 0, sizeof(silences));
+	for (int i = 0; i < SILENCES_MAX; i++)
+		assert_int_equal(silences_add(&silences, &silence), 0);
+	assert_int_equal(silences_add(&silences, &silence), -ENOSPC);
+	assert_int_equal(silences.n, SILENCES_MAX);
 }

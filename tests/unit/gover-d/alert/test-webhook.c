@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "gover-d/config/table.h"
+#include "gover-d/config/config.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "gover-d/alert/webhook.h"

@@ -3,8 +3,14 @@
  * Routes: the replies, rejected requests and deferred replies of each route. A stand-in replaces
  * the daemon (test-api.h).
  */
-#include "gover-d/api/handler.h"
 #include "tests/unit/gover-d/api/test-api.h"
+
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "gover-d/api/change.h"
+#include "gover-d/api/handler.h"
+#include "tests/unit/unit.h"
 
 static void assert_members(json_t *object, const char *names)
 {
@@ -527,5 +533,663 @@ TEST(a_reply_is_reused_until_the_state_changes)
 		json_decref(ask_json("PATCH /v1/vgpus/a", "{\"target_fps\":30}", 200));
 		assert_ptr_not_equal(ask(lines[i], NULL)->text, text);
 		api_text_unref(text);
+	}
+}
+
+/* --- deferred replies --- */
+
+static int n_answered;
+
+static void count_answer(struct api_request *request)
+{
+	assert_null(request->deferred);
+	n_answered++;
+}
+
+static struct api_request sale(void)
+{
+	static const char body[] = "{\"id\":\"b\",\"initial_cap_pct\":40}";
+
+	n_answered = 0;
+	return (struct api_request){
+		.method = "POST",
+		.path = "/v1/vgpus",
+		.principal = {.name = "root", .scope = ACCESS_OPERATE},
+		.content_type = "application/json; charset=utf-8",
+		.body = body,
+		.body_length = strlen(body),
+		.answered = count_answer,
+	};
+}
+
+TEST(a_change_is_answered_after_it_is_on_disk)
+{
+	struct api_request request = sale();
+
+	api_serve(api, &request);
+	assert_non_null(request.deferred);
+	assert_null(stand_in_find("b"));
+	assert_int_equal(n_answered, 0);
+	stand_in_save(0);
+	assert_non_null(stand_in_find("b"));
+	assert_int_equal(n_answered, 1);
+	assert_int_equal(request.reply.status, 201);
+	assert_string_equal(request.reply.location, "/v1/vgpus/b");
+	api_request_fini(&request);
+}
+
+TEST(a_change_that_is_not_on_disk_is_507)
+{
+	struct api_request request = sale();
+
+	api_serve(api, &request);
+	stand_in_save(-EROFS);
+	assert_int_equal(n_answered, 1);
+	assert_int_equal(request.reply.status, 507);
+	assert_string_equal(request.reply.type, "application/problem+json");
+	assert_non_null(strstr(request.reply.text->data, strerror(EROFS)));
+	assert_string_equal(request.reply.location, "");
+	assert_null(stand_in_find("b"));
+	api_request_fini(&request);
+}
+
+TEST(a_save_that_cannot_start_is_507_immediately)
+{
+	struct api_request request = sale();
+
+	manager->save_result = -ENOMEM;
+	api_serve(api, &request);
+	assert_null(request.deferred);
+	assert_int_equal(request.reply.status, 507);
+	api_request_fini(&request);
+}
+
+TEST(a_closed_request_gets_no_reply)
+{
+	struct api_request request = sale();
+
+	api_serve(api, &request);
+	api_request_fini(&request);
+	memset(&request, 0xff, sizeof(request));
+	stand_in_save(0);
+	assert_int_equal(n_answered, 0);
+}
+
+static struct api_request change_of_a(const char *body)
+{
+	n_answered = 0;
+	return (struct api_request){
+		.method = "PATCH",
+		.path = "/v1/vgpus/a",
+		.principal = {.name = "root", .scope = ACCESS_OPERATE},
+		.content_type = "application/json",
+		.body = body,
+		.body_length = strlen(body),
+		.answered = count_answer,
+	};
+}
+
+TEST(the_condition_of_a_change_holds_when_it_is_made)
+{
+	struct api_request first = change_of_a("{\"target_fps\":10}");
+	struct api_request second = change_of_a("{\"target_fps\":20}");
+	struct api_request third = change_of_a("{\"target_fps\":30}");
+	char tag[API_ETAG_MAX];
+
+	strcpy(tag, ask("GET /v1/vgpus/a", NULL)->etag);
+	first.if_match = second.if_match = tag;
+	api_serve(api, &first);
+	api_serve(api, &second);
+	api_serve(api, &third);
+	assert_non_null(second.deferred);
+	assert_non_null(third.deferred);
+	stand_in_save(0);
+	assert_int_equal(n_answered, 3);
+	assert_int_equal(first.reply.status, 200);
+	assert_int_equal(second.reply.status, 412);
+	assert_int_equal(third.reply.status, 200);
+	assert_true(stand_in_find("a")->contract.terms.target_fps == 30);
+	assert_int_equal(manager->changes, 2);
+	api_request_fini(&first);
+	api_request_fini(&second);
+	api_request_fini(&third);
+}
+
+TEST(a_waiting_change_of_a_closed_request_is_not_made)
+{
+	struct api_request first = change_of_a("{\"target_fps\":10}");
+	struct api_request second = change_of_a("{\"target_fps\":20}");
+
+	api_serve(api, &first);
+	api_serve(api, &second);
+	api_request_fini(&second);
+	memset(&second, 0xff, sizeof(second));
+	stand_in_save(0);
+	assert_int_equal(n_answered, 1);
+	assert_true(stand_in_find("a")->contract.terms.target_fps == 10);
+	api_request_fini(&first);
+	/* a request that still waits when the daemon ends */
+	first = change_of_a("{\"target_fps\":30}");
+	second = change_of_a("{\"target_fps\":40}");
+	api_serve(api, &first);
+	api_serve(api, &second);
+	api_request_fini(&first);
+	api_request_fini(&second);
+}
+
+TEST(an_invalid_idempotency_key_is_400)
+{
+	static char long_key[129];
+	static const struct {
+		const char *key;
+		unsigned int status;
+	} cases[] = {
+		{"", 400}, {"two words", 400}, {"\xc3\xa9", 400}, {long_key, 400}, {"k-1", 200},
+	};
+
+	memset(long_key, 'k', sizeof(long_key) - 1);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct api_request request = sale();
+
+		request.path = "/v1/offers/1/claim";
+		request.body = "{\"id\":\"b\"}";
+		request.body_length = strlen(request.body);
+		request.idempotency_key = cases[i].key;
+		api_serve(api, &request);
+		stand_in_save(0);
+		assert_int_equal(request.reply.status, cases[i].status);
+		api_request_fini(&request);
+	}
+	assert_string_equal(manager->key, "root k-1");
+}
+
+/* --- Accept-Encoding, and the two forms of embedded files --- */
+
+TEST(only_gzip_without_a_weight_selects_the_compressed_file)
+{
+	static const struct {
+		const char *accept;
+		bool gzip;
+	} rows[] = {
+		{NULL, false},
+		{"", false},
+		{"gzip", true},
+		{"GZip", true},
+		{"gzip, deflate, br, zstd", true},
+		{"br,gzip", true},
+		{" ,\t, gzip\t,,", true},
+		{"br;q=0.1, gzip", true},
+		{"*", false},
+		{"gzip;q=0", false},
+		{"gzip ;q=1", false},
+		{"x-gzip", false},
+		{"gzipped", false},
+		{"br;gzip", false},
+		{"identity", false},
+		{"gzip deflate", false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		ask_accept_encoding = rows[i].accept;
+		if ((ask("GET /", NULL)->encoding != NULL) != rows[i].gzip)
+			fail_msg("%s", rows[i].accept);
+		ask_accept_encoding = NULL;
+	}
+}
+
+TEST(each_form_of_a_file_has_its_own_etag)
+{
+	static const char *const paths[] = {"/", "/web/main.js", "/openapi.json"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		char line[64], plain_tag[API_ETAG_MAX];
+		const struct api_reply *reply;
+		size_t plain_size;
+
+		snprintf(line, sizeof(line), "GET %s", paths[i]);
+		reply = ask(line, NULL);
+		assert_true(reply->varies);
+		assert_null(reply->encoding);
+		plain_size = reply->fixed_size;
+		strcpy(plain_tag, reply->etag);
+		ask_accept_encoding = "br, gzip";
+		reply = ask(line, NULL);
+		ask_accept_encoding = NULL;
+		assert_string_equal(reply->encoding, "gzip");
+		assert_true(reply->varies);
+		assert_string_not_equal(reply->etag, plain_tag);
+		assert_true(reply->fixed_size < plain_size);
+		assert_memory_equal(reply->fixed, "\x1f\x8b", 2);
+	}
+}
+
+/* Returns the status of GET / with an Accept-Encoding and an If-None-Match. */
+static unsigned int status_with(const char *accept, const char *if_none_match,
+				char tag[API_ETAG_MAX])
+{
+	struct api_request request = {
+		.method = "GET",
+		.path = "/",
+		.accept_encoding = accept,
+		.if_none_match = if_none_match,
+	};
+	unsigned int status;
+
+	api_serve(api, &request);
+	status = request.reply.status;
+	assert_true(request.reply.varies);
+	if (status == 304) /* a 304 has no body, and so no coding */
+		assert_null(request.reply.encoding);
+	strcpy(tag, request.reply.etag);
+	api_request_fini(&request);
+	return status;
+}
+
+TEST(an_etag_is_current_only_for_its_form)
+{
+	char plain[API_ETAG_MAX], packed[API_ETAG_MAX], tag[API_ETAG_MAX], both[64];
+
+	assert_int_equal(status_with(NULL, NULL, plain), 200);
+	assert_int_equal(status_with("gzip", NULL, packed), 200);
+	assert_int_equal(status_with(NULL, plain, tag), 304);
+	assert_string_equal(tag, plain);
+	assert_int_equal(status_with("gzip", packed, tag), 304);
+	assert_string_equal(tag, packed);
+	assert_int_equal(status_with("gzip", plain, tag), 200);
+	assert_string_equal(tag, packed);
+	assert_int_equal(status_with(NULL, packed, tag), 200);
+	snprintf(both, sizeof(both), "\"x\", W/%s, %s", plain, packed);
+	assert_int_equal(status_with("gzip", both, tag), 304);
+	assert_int_equal(status_with(NULL, both, tag), 304);
+	assert_int_equal(status_with(NULL, "*", tag), 304);
+}
+
+/* --- invalid bodies: the message contains the field and the value --- */
+
+TEST(a_body_that_is_not_an_object_is_400)
+{
+	static const struct {
+		const char *body, *words;
+	} cases[] = {
+		{"", "not JSON: line 1, column 0"},
+		{"{", "line 1"},
+		{"{\n\"id\": }", "line 2"},
+		{"not json", "line 1"},
+		{"{\"id\":\"b\"} x", "line 1"},
+		{"{'id':'b'}", "line 1"},
+		{"{\"initial_cap_pct\":NaN}", "line 1"},
+		{"{\"initial_cap_pct\":0x10}", "line 1"},
+		{"{\"initial_cap_pct\":+1}", "line 1"},
+		{"{\"id\":\"b\",\"id\":\"c\"}", "duplicate"},
+		{"{\"id\":\"b\\u0000\"}", "line 1"},
+		{"{\"id\":\"\xff\"}", "line 1"},
+		{"[]", "not a JSON object"},
+		{"7", "not a JSON object"},
+		{"null", "not a JSON object"},
+		{"\"text\"", "not a JSON object"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_problem("POST /v1/vgpus", cases[i].body, 400, cases[i].words);
+		assert_problem("PATCH /v1/vgpus/a", cases[i].body, 400, cases[i].words);
+		assert_problem("PATCH /v1/policy", cases[i].body, 400, cases[i].words);
+	}
+	assert_int_equal(manager->changes, 0);
+}
+
+TEST(an_invalid_value_is_422_and_quoted)
+{
+	static const char whole[] = " is not allowed (allowed: a whole number 1..100)";
+	static const struct {
+		const char *field, *value, *shown;
+	} cases[] = {
+		{"initial_cap_pct", "0",
+		 "initial_cap_pct: 0 is not allowed (allowed: a whole number 1..100)"},
+		{"initial_cap_pct", "-1", "initial_cap_pct: -1 is"},
+		{"initial_cap_pct", "101", "initial_cap_pct: 101 is"},
+		{"initial_cap_pct", "1.5", "initial_cap_pct: 1.5 is"},
+		{"initial_cap_pct", "\"ten\"", "initial_cap_pct: \"ten\" is"},
+		{"initial_cap_pct", "null", "initial_cap_pct: null is"},
+		{"initial_cap_pct", "true", "initial_cap_pct: true is"},
+		{"initial_cap_pct", "[50]", "initial_cap_pct: [50] is"},
+		{"initial_cap_pct", "1e300", whole},
+		{"initial_cap_pct", "99999999999999999999", "too big"},
+		{"initial_cap_pct", "1e400", "overflow"},
+		{"held_cap_pct", "0", whole},
+		{"held_cap_pct", "100.5", whole},
+		{"min_cap_pct", "-1", "a whole number 0..100"},
+		{"min_cap_pct", "101", "a whole number 0..100"},
+		{"target_fps", "-1", "a number 0..10000"},
+		{"target_fps", "10001", "a number 0..10000"},
+		{"target_fps", "\"60\"", "target_fps: \"60\" is"},
+		{"weight", "0", "weight: 0 is"},
+		{"fps_limit", "1000.5", "fps_limit: 1000.5 is"},
+		{"fps_limit", "-1", "fps_limit: -1 is"},
+		{"weight", "101", "weight: 101 is"},
+		{"burst", "1", "burst: 1 is not allowed (allowed: true or false)"},
+		{"burst", "\"on\"", "true or false"},
+		{"held", "null", "true or false"},
+		{"cid", "2",
+		 "cid: 2 is not allowed (allowed: a whole number 3..4294967294, or null)"},
+		{"cid", "4294967295", "cid: 4294967295 is"},
+		{"cid", "\"7\"", "cid: \"7\" is"},
+		{"vm", "7", "vm: 7 is"},
+		{"vm", "null", "vm: null is"},
+		{"vm", "\"a\\nb\"", "no control characters"},
+		{"vm", "\"a\\u007fb\"", "no control characters"},
+		{"labels", "[]", "labels: [] is"},
+		{"labels", "null", "labels: null is"},
+		{"labels", "{\"k\":1}", "labels: {\"k\":1} is"},
+		{"labels", "{\"\":\"v\"}", "keys of 1 to 63"},
+		{"labels", "{\"a\\tb\":\"v\"}", "no control characters"},
+		{"no_such", "1", "no_such: unknown field (allowed: "},
+		{"id", "\"b\"", "id: unknown field"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char body[128];
+
+		snprintf(body, sizeof(body), "{\"%s\":%s}", cases[i].field, cases[i].value);
+		assert_problem("PATCH /v1/vgpus/a", body, 422, cases[i].shown);
+	}
+	assert_int_equal(manager->changes, 0);
+}
+
+#define TEN "0123456789"
+
+TEST(an_invalid_id_is_422)
+{
+	static const char *const ids[] = {"\"\"",
+					  "\".a\"",
+					  "\"-a\"",
+					  "\"a b\"",
+					  "\"a/b\"",
+					  "\"../x\"",
+					  "\"\xc3\xa9\"",
+					  "7",
+					  "null",
+					  "{}",
+					  "\"" TEN TEN TEN TEN TEN TEN "0123\""};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		char body[160];
+
+		snprintf(body, sizeof(body), "{\"id\":%s,\"initial_cap_pct\":50}", ids[i]);
+		assert_problem("POST /v1/vgpus", body, 422, "id: ");
+	}
+	assert_int_equal(manager->changes, 0);
+}
+
+TEST(a_missing_required_field_is_422)
+{
+	assert_problem("POST /v1/vgpus", "{}", 422, "id: required (allowed: 1 to 63");
+	assert_problem("POST /v1/vgpus", "{\"id\":\"b\"}", 422,
+		       "initial_cap_pct: required (allowed: a whole number 1..100)");
+	assert_problem("POST /v1/vgpus", "{\"id\":\"b\",\"initial_cap_pct\":5,\"held\":true}", 422,
+		       "held");
+}
+
+/* Writes a JSON string that contains the character @c @n times. */
+static void make_text(char *text, char c, size_t n)
+{
+	text[0] = '"';
+	memset(text + 1, c, n);
+	strcpy(text + 1 + n, "\"");
+}
+
+TEST(texts_and_labels_are_limited)
+{
+	static char body[16384], text[512];
+	size_t n;
+
+	make_text(text, 'v', VM_MAX - 1);
+	snprintf(body, sizeof(body), "{\"vm\":%s}", text);
+	json_decref(ask_json("PATCH /v1/vgpus/a", body, 200));
+	make_text(text, 'v', VM_MAX);
+	snprintf(body, sizeof(body), "{\"vm\":%s}", text);
+	assert_problem("PATCH /v1/vgpus/a", body, 422, "vm: ");
+
+	make_text(text, 'k', 63);
+	snprintf(body, sizeof(body), "{\"labels\":{%s:\"\"}}", text);
+	json_decref(ask_json("PATCH /v1/vgpus/a", body, 200));
+	make_text(text, 'k', 64);
+	snprintf(body, sizeof(body), "{\"labels\":{%s:\"\"}}", text);
+	assert_problem("PATCH /v1/vgpus/a", body, 422, "labels: ");
+
+	make_text(text, 'v', 255);
+	snprintf(body, sizeof(body), "{\"labels\":{\"k\":%s}}", text);
+	json_decref(ask_json("PATCH /v1/vgpus/a", body, 200));
+	make_text(text, 'v', 256);
+	snprintf(body, sizeof(body), "{\"labels\":{\"k\":%s}}", text);
+	assert_problem("PATCH /v1/vgpus/a", body, 422, "labels: ");
+
+	for (int labels = LABELS_MAX; labels <= LABELS_MAX + 1; labels++) {
+		n = (size_t)snprintf(body, sizeof(body), "{\"labels\":{");
+		for (int i = 0; i < labels; i++)
+			n += (size_t)snprintf(body + n, sizeof(body) - n, "%s\"k%d\":\"v\"",
+					      i ? "," : "", i);
+		snprintf(body + n, sizeof(body) - n, "}}");
+		assert_int_equal(ask("PATCH /v1/vgpus/a", body)->status,
+				 labels == LABELS_MAX ? 200 : 422);
+	}
+}
+
+TEST(a_body_with_another_content_type_is_415)
+{
+	static const struct {
+		const char *type;
+		unsigned int status;
+	} cases[] = {
+		{NULL, 415},
+		{"", 415},
+		{"text/plain", 415},
+		{"application/jsonx", 415},
+		{"application/x-www-form-urlencoded", 415},
+		{"application/json", 200},
+		{"Application/JSON;charset=utf-8", 200},
+		{"application/merge-patch+json", 200},
+		{"application/merge-patch", 415},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct api_request request = {
+			.method = "PATCH",
+			.path = "/v1/vgpus/a",
+			.content_type = cases[i].type,
+			.body = "{}",
+			.body_length = 2,
+			.principal = {.scope = ACCESS_OPERATE},
+		};
+
+		api_serve(api, &request);
+		stand_in_save(0);
+		assert_int_equal(request.reply.status, cases[i].status);
+		api_request_fini(&request);
+	}
+}
+
+TEST(only_a_patch_may_be_a_merge_patch)
+{
+	const struct api_reply *reply;
+
+	ask_type = "application/merge-patch+json";
+	reply = ask("POST /v1/vgpus", "{\"id\":\"b\",\"initial_cap_pct\":5}");
+	assert_int_equal(reply->status, 415);
+	assert_string_equal(reply->headers[0].name, "Accept");
+	assert_string_equal(reply->headers[0].value, "application/json");
+	reply = ask("PATCH /v1/vgpus/a", "{\"target_fps\":null,\"labels\":{\"tier\":null}}");
+	assert_int_equal(reply->status, 200);
+	assert_float_equal(stand_in_find("a")->contract.terms.target_fps, 0, 0);
+	ask_type = "application/json";
+}
+
+TEST(a_coded_body_is_415)
+{
+	const struct api_reply *reply;
+
+	ask_content_encoding = "gzip";
+	reply = ask("PATCH /v1/vgpus/a", "{}");
+	assert_int_equal(reply->status, 415);
+	assert_string_equal(reply->headers[0].name, "Accept-Encoding");
+	ask_content_encoding = "identity";
+	assert_int_equal(ask("PATCH /v1/vgpus/a", "{}")->status, 200);
+	ask_content_encoding = NULL;
+}
+
+TEST(a_long_value_is_quoted_in_part)
+{
+	static char body[40000], text[30000];
+	json_t *problem;
+
+	make_text(text, 'v', sizeof(text) - 3);
+	snprintf(body, sizeof(body), "{\"initial_cap_pct\":%s}", text);
+	problem = ask_json("PATCH /v1/vgpus/a", body, 422);
+	assert_in_range(json_string_length(json_object_get(problem, "detail")), 100, 400);
+	assert_non_null(strstr(json_string_value(json_object_get(problem, "detail")),
+			       "... is not allowed"));
+	json_decref(problem);
+}
+
+/* A xorshift generator: every run of the test sends the same random bytes. */
+static uint32_t next_random(void)
+{
+	static uint32_t x = 2463534242u;
+
+	x ^= x << 13;
+	x ^= x >> 17;
+	x ^= x << 5;
+	return x;
+}
+
+TEST(garbage_is_rejected_without_partial_changes)
+{
+	static const char good[] =
+		"{\"id\":\"b\",\"gpu\":\"gpu0\",\"vm\":\"v\",\"cid\":7,\"labels\":"
+		"{\"a\":\"b\"},\"initial_cap_pct\":40,\"target_fps\":5e1,"
+		"\"weight\":2,\"burst\":true}";
+	static const char letters[] = "{}[]\",:0123456789eE+-.\\utrfalsn \xff\xc3";
+	int accepted = 0, rejected = 0;
+
+	for (int round = 0; round < 4000; round++) {
+		char body[sizeof(good)];
+		unsigned int status;
+
+		strcpy(body, good);
+		for (uint32_t k = next_random() % 4; k > 0; k--)
+			body[next_random() % (sizeof(good) - 1)] =
+				letters[next_random() % (sizeof(letters) - 1)];
+		body[next_random() % 2 ? sizeof(good) - 1 : next_random() % sizeof(good)] = '\0';
+		status = ask("POST /v1/vgpus", body)->status;
+		if (status == 201) {
+			char line[128];
+
+			snprintf(line, sizeof(line), "DELETE /v1/vgpus/%s", manager->values.id);
+			assert_int_equal(ask(line, NULL)->status, 204);
+			accepted++;
+		} else {
+			assert_true(status == 400 || status == 409 || status == 422);
+			rejected++;
+		}
+		assert_int_equal(manager->host.gpus[0].n_vgpus, 1);
+	}
+	assert_true(accepted > 100 && rejected > 1000);
+}
+
+/* --- audit rows: only the changed fields are recorded, and they fit into the row --- */
+
+static const struct {
+	const char *before, *after; /* NULL: the object does not exist */
+	const char *was, *became;
+} audits[] = {
+	{"{\"a\": 1, \"b\": 2}", "{\"a\": 1, \"b\": 3}", "{\"b\":2}", "{\"b\":3}"},
+	{"{\"a\": 1}", "{\"a\": 1}", "{}", "{}"},
+	{"{\"a\": 1}", "{\"b\": 1}", "{\"a\":1}", "{\"b\":1}"},
+	{"{\"a\": {\"x\": 1}}", "{\"a\": {\"x\": 1, \"y\": 2}}", "{\"a\":{\"x\":1}}",
+	 "{\"a\":{\"x\":1,\"y\":2}}"},
+	{NULL, "{\"a\": 1}", "", "{\"a\":1}"},
+	{"{\"a\": 1}", NULL, "{\"a\":1}", ""},
+	{NULL, NULL, "", ""},
+};
+
+TEST(only_changed_fields_are_recorded)
+{
+	char was[64], became[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(audits); i++) {
+		json_t *before = audits[i].before ? json_loads(audits[i].before, 0, NULL) : NULL;
+		json_t *after = audits[i].after ? json_loads(audits[i].after, 0, NULL) : NULL;
+
+		api_audit_differ(before, after, was, became, sizeof(was));
+		assert_string_equal(was, audits[i].was);
+		assert_string_equal(became, audits[i].became);
+	}
+}
+
+TEST(long_values_are_shortened)
+{
+	char was[40], became[40], name[64];
+	json_t *many = json_object();
+
+	api_audit_differ(json_pack("{s:s, s:i}", "long",
+				   "12345678901234567890123456789012345678901234567890", "b", 1),
+			 NULL, was, became, sizeof(was));
+	assert_string_equal(was, "{\"long\":\"...\",\"b\":1}");
+	for (int i = 0; i < 100; i++) {
+		snprintf(name, sizeof(name), "a-name-of-some-length-%d", i);
+		(void)json_object_set_new(many, name, json_integer(i));
+	}
+	api_audit_differ(NULL, many, was, became, sizeof(was));
+	assert_string_equal(became, "{}");
+}
+
+/* --- the times in requests --- */
+
+#define BEGIN_MS INT64_C(1700000000000) /* 2023-11-14T22:13:20Z */
+
+TEST(a_time_is_parsed_strictly)
+{
+	static const struct {
+		const char *text;
+		int64_t wall_ms; /* expected time; -1: the text is rejected */
+	} cases[] = {
+		{"0", 0},
+		{"1700000000", BEGIN_MS},
+		{"1700000000.25", BEGIN_MS + 250},
+		{"2023-11-14T22:13:20Z", BEGIN_MS},
+		{"2023-11-14t22:13:20.5z", BEGIN_MS + 500},
+		{"2023-11-14T22:13:20.123456Z", BEGIN_MS + 123},
+		{"2023-11-14T23:13:20+01:00", BEGIN_MS},
+		{"2023-11-14T23:13:20 01:00", BEGIN_MS}, /* '+' in a URL is a space */
+		{"2023-11-14T17:43:20-04:30", BEGIN_MS},
+		{"2024-02-29T00:00:00Z", INT64_C(1709164800000)},
+		{"2016-12-31T23:59:60Z", INT64_C(1483228799000)},
+		{"", -1},
+		{"now", -1},
+		{"-1", -1},
+		{"1e300", -1},
+		{"nan", -1},
+		{"2023-11-14", -1},
+		{"2023-11-14T22:13:20", -1},
+		{"2023-11-14 22:13:20Z", -1},
+		{"2023-11-14T22:13Z", -1},
+		{"2023-11-14T22:13:20.Z", -1},
+		{"2023-11-14T22:13:20Zx", -1},
+		{"2023-02-29T00:00:00Z", -1},
+		{"2023-13-01T00:00:00Z", -1},
+		{"2023-00-01T00:00:00Z", -1},
+		{"2023-01-01T24:00:00Z", -1},
+		{"2023-1-1T00:00:00Z", -1},
+		{"1969-12-31T23:59:59Z", -1},
+		{"1970-01-01T00:00:00+00:01", -1},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		int64_t wall_ms = -1;
+		int r = api_time_parse(cases[i].text, &wall_ms);
+
+		if (wall_ms != cases[i].wall_ms)
+			print_error("\"%s\"\n", cases[i].text);
+		assert_int_equal(r, cases[i].wall_ms < 0 ? -EINVAL : 0);
+		assert_int_equal(wall_ms, cases[i].wall_ms);
 	}
 }

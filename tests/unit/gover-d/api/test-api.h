@@ -15,7 +15,6 @@
 
 #include "base/cleanup.h"
 #include "gover-d/alert/alerts.h"
-#include "gover-d/alert/silence.h"
 #include "gover-d/alert/webhook.h"
 #include "gover-d/api/api.h"
 #include "gover-d/api/request.h"

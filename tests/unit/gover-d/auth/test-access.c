@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Authorisation: every kind of caller on every kind of route, and how scopes are determined. */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-d/auth/refusal.h"
+#include "gover-d/auth/access.h"
+#include "gover-d/auth/tls.h"
 #include "gover-d/auth/users.h"
 #include "tests/unit/unit.h"
 
@@ -44,14 +46,14 @@ TEST(every_caller_on_every_route)
 		struct err err = {""};
 
 		/* A route without a scope refuses every caller. */
-		assert_int_not_equal(refusal_check(&principal, ACCESS_NONE, "GET /x", &err), 0);
-		assert_int_equal(refusal_check(&principal, ACCESS_OPEN, "GET /x", &err),
+		assert_int_not_equal(access_check(&principal, ACCESS_NONE, "GET /x", &err), 0);
+		assert_int_equal(access_check(&principal, ACCESS_OPEN, "GET /x", &err),
 				 callers[i].open);
-		assert_int_equal(refusal_check(&principal, ACCESS_READ, "GET /x", &err),
+		assert_int_equal(access_check(&principal, ACCESS_READ, "GET /x", &err),
 				 callers[i].read);
-		assert_int_equal(refusal_check(&principal, ACCESS_OPERATE, "GET /x", &err),
+		assert_int_equal(access_check(&principal, ACCESS_OPERATE, "GET /x", &err),
 				 callers[i].operate);
-		assert_int_equal(refusal_check(&principal, ACCESS_ADMIN, "GET /x", &err),
+		assert_int_equal(access_check(&principal, ACCESS_ADMIN, "GET /x", &err),
 				 callers[i].admin);
 		if (callers[i].words && !strstr(err.msg, callers[i].words))
 			fail_msg("\"%s\" does not contain \"%s\"", err.msg, callers[i].words);
@@ -124,8 +126,7 @@ TEST(a_refused_user_reads_the_command_that_grants_the_right)
 		struct err err = {""};
 
 		rules.users = users;
-		assert_int_equal(refusal_check(&principal, refusals[i].wanted, "GET /x", &err),
-				 403);
+		assert_int_equal(access_check(&principal, refusals[i].wanted, "GET /x", &err), 403);
 		assert_string_equal(err.msg, refusals[i].message);
 	}
 	users_free(users);
@@ -158,7 +159,7 @@ TEST(a_refused_client_reads_its_subject_or_its_section)
 		struct err err = {""};
 
 		strcpy(principal.name, rows[i].name);
-		assert_int_equal(refusal_check(&principal, ACCESS_OPERATE, "GET /x", &err), 403);
+		assert_int_equal(access_check(&principal, ACCESS_OPERATE, "GET /x", &err), 403);
 		assert_string_equal(err.msg, rows[i].message);
 	}
 }
@@ -336,4 +337,96 @@ TEST(a_host_header_must_name_this_host)
 	for (size_t i = 0; i < ARRAY_SIZE(elsewhere); i++)
 		if (access_host_is_local(elsewhere[i]))
 			fail_msg("%s", elsewhere[i]);
+}
+
+/* --- the subjects of [client NAME]: forms of one name, rejected names, and the rights found --- */
+
+static struct config config;
+
+static void add_section(const char *name, const char *subject, const char *scope)
+{
+	struct client_section *client = &config.clients[config.n_clients++];
+
+	snprintf(client->name, sizeof(client->name), "%s", name);
+	snprintf(client->subject, sizeof(client->subject), "%s", subject);
+	snprintf(client->scope, sizeof(client->scope), "%s", scope);
+}
+
+TEST(forms_of_a_subject)
+{
+	static const struct {
+		const char *configured;
+		const char *certificate; /* as GnuTLS prints the subject; NULL: rejected */
+	} rows[] = {
+		{"CN=a", "CN=a"},
+		{"cn=a", "CN=a"},
+		{"CN=a,O=b", "CN=a,O=b"},
+		{"CN=a, O=b", "CN=a,O=b"},
+		{"UID=x,DC=example,DC=com", "UID=x,DC=example,DC=com"},
+		{"CN=a\\,b", "CN=a\\,b"},
+		{"CN=Z\xc3\xbcrich", "CN=Z\xc3\xbcrich"},
+		{"a", NULL},
+		{"CN=", NULL},
+		{"CN", NULL},
+		{"/O=b/CN=a", NULL},
+		{"CN=a+OU=b", NULL},
+		{"NOTATYPE=a", NULL},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct err err = {""};
+		struct clients *clients = NULL;
+		int r;
+
+		config.n_clients = 0;
+		add_section("c", rows[i].configured, "read");
+		r = clients_new(&config, &clients, &err);
+		if (r != (rows[i].certificate ? 0 : -EINVAL))
+			fail_msg("%s: %d %s", rows[i].configured, r, err.msg);
+		if (r < 0 && !strstr(err.msg, "[client c] subject = "))
+			fail_msg("%s: %s", rows[i].configured, err.msg);
+		if (r == 0 && !clients_find(clients, rows[i].certificate))
+			fail_msg("%s is not %s", rows[i].configured, rows[i].certificate);
+		clients_free(clients);
+	}
+}
+
+TEST(only_the_whole_subject_has_rights)
+{
+	static const char *const others[] = {
+		"",
+		"CN=admin",
+		"CN=admin,O=Example,C=DE",
+		"O=Example,CN=admin",
+		"CN=Admin,O=Example",
+	};
+	struct clients *clients = NULL;
+	const struct client_rights *rights;
+
+	config.n_clients = 0;
+	add_section("viewer", "CN=viewer,O=Example", "read");
+	add_section("root", "CN=admin, O=Example", "admin");
+	assert_int_equal(clients_new(&config, &clients, NULL), 0);
+	rights = clients_find(clients, "CN=admin,O=Example");
+	assert_non_null(rights);
+	assert_string_equal(rights->name, "root");
+	assert_int_equal(rights->scope, ACCESS_ADMIN);
+	assert_int_equal(rights->number, 1);
+	assert_int_equal(clients_find(clients, "CN=viewer,O=Example")->scope, ACCESS_READ);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (clients_find(clients, others[i]))
+			fail_msg("\"%s\" has rights", others[i]);
+	clients_free(clients);
+}
+
+TEST(two_forms_of_one_subject_are_rejected)
+{
+	struct clients *clients = NULL;
+	struct err err = {""};
+
+	config.n_clients = 0;
+	add_section("one", "CN=a,O=b", "read");
+	add_section("two", "cn=a, o=b", "admin");
+	assert_int_equal(clients_new(&config, &clients, &err), -EINVAL);
+	assert_string_equal(err.msg, "[client two] subject = cn=a, o=b: also used by [client one]");
 }

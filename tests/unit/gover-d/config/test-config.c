@@ -2,10 +2,15 @@
 /* Loading, checking and printing the configuration. */
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
+#include "compute/arbiter/arbiter.h"
 #include "gover-d/config/config.h"
+#include "gover-d/config/flavor.h"
 #include "tests/unit/unit.h"
 
 static char folder[] = "/tmp/gover-config.XXXXXX";
@@ -333,6 +338,39 @@ static const struct combination {
 	{"[gpu]\nlease_ms = 2000\n", NULL},
 	{"[gpu]\nlease_ms = 0\n", NULL},
 	{"[gpu]\nbackend = sim\nfps_source = bpf\n", "requires backend = softgpu"},
+	{"[gpu]\nbackend = lib\n", NULL},
+	{"[gpu]\nbackend = lib\nspeed = 2\n", "above 1 only with backend = sim"},
+	{"[gpu]\nbackend = lib\nroot = /x\n", "such as gover or a/b"},
+	{"[gpu]\nbackend = lib\nfps_source = bpf\n", "requires backend = softgpu"},
+	{"[gpu c]\nbackend = lib\nsharing = guarantee\n",
+	 "[gpu c] sharing = guarantee: not possible with backend = lib (allowed with this "
+	 "backend: auto or hard)"},
+	{"[gpu s]\nbackend = sim\nsharing = guarantee\n[policy]\npaper_mode = on\n",
+	 "[gpu s] sharing = guarantee: not possible with [policy] paper_mode = on"},
+	{"[gpu s]\nbackend = sim\nsharing = auto\n[policy]\npaper_mode = on\n", NULL},
+	{"[gpu c]\nbackend = lib\nsharing = auto\n", NULL},
+	{"[gpu a]\nbackend=drm\nparent=nonsense\n", "[gpu a] parent = nonsense: unknown"},
+	{"[gpu a]\nbackend=drm\nparent=03:00.0\n[gpu b]\nbackend=drm\nparent=0000:03:00.0\n",
+	 "also used by [gpu b]"},
+	{"[gpu a]\nbackend=lib\n[gpu b]\nbackend=lib\n", "also used by [gpu b]"},
+	{"[gpu a]\nbackend=lib\nsocket = /c\n[gpu b]\nbackend=lib\nsocket = /c.control\n",
+	 "[gpu a] socket = /c: also used by [gpu b]"},
+	{"[gpu a]\nbackend=lib\nsocket = /c\n[gpu b]\nbackend=lib\nsocket = /c.controls\n", NULL},
+	{"[gpu a]\nbackend=lib\nsocket = /c\n[gpu b]\nbackend=sim\nsocket = /c\n", NULL},
+	{"[gpu]\nbackend=lib\nsocket = /run/gover/gover.sock\n", "sockets of [daemon] and [fps]"},
+	{"[gpu]\nbackend=lib\nsocket = /c\n[fps]\nsocket = /c.control\n", "and [fps]"},
+	{"[gpu a]\nbackend=softgpu\n[gpu b]\nbackend=lib\nroot=gover/a\n",
+	 "[gpu b] root = gover/a"},
+	{"[gpu a]\nbackend=lib\n[gpu b]\nbackend=softgpu\nroot=gover/a\n",
+	 "[gpu b] root = gover/a"},
+	{"[gpu a]\nbackend=softgpu\n[gpu b]\nbackend=lib\n", NULL},
+	{"[gpu a]\nbackend=sim\nroot=x\n[gpu b]\nbackend=lib\nroot=x\n", NULL},
+	{"[gpu a]\nbackend=drm\n[gpu b]\nbackend=drm\n", "another root or parent"},
+	{"[gpu a]\nbackend=drm\nroot=machine.slice\n[gpu b]\nbackend=drm\n", NULL},
+	{"[gpu a]\nbackend=drm\nparent=panfrost\n[gpu b]\nbackend=drm\nparent=v3d\n", NULL},
+	{"[gpu x]\nbackend=xe\nlongest_round_ms=10\nleast_slice_ms=6\n",
+	 "[gpu x] least_slice_ms = 6: too long (allowed: up to half of longest_round_ms = 10)"},
+	{"[gpu x]\nbackend=xe\nlongest_round_ms=10\nleast_slice_ms=5\n", NULL},
 };
 
 TEST(rules_about_several_keys_are_checked)
@@ -551,4 +589,276 @@ TEST(the_example_file_is_valid)
 	config_default(&config);
 	assert_int_equal(config_load(&config, "dist/gover.conf.example", &err), 0);
 	assert_int_equal(config_check(&config, &err), 0);
+}
+
+/* --- the configuration of access: TLS for addresses other than loopback, and the defaults --- */
+
+static const struct {
+	const char *listen, *certificate, *key;
+	const char *message; /* text that the error must contain; NULL: valid */
+} cases[] = {
+	{"", "", "", NULL},
+	{"127.0.0.1:80", "", "", NULL},
+	{"127.3.2.1:80", "", "", NULL},
+	{"[::1]:80", "", "", NULL},
+	{"0.0.0.0:80", "", "", "listen = 0.0.0.0:80: an address other than loopback requires TLS"},
+	{"[::]:80", "", "", "an address other than loopback requires TLS"},
+	{"[::2]:80", "", "", "set tls_certificate and tls_key, or"},
+	{"128.0.0.1:80", "", "", "or listen on 127.0.0.1 or [::1]"},
+	{"0.0.0.0:80", "c", "k", NULL},
+	{"127.0.0.1:80", "c", "k", NULL},
+	{"127.0.0.1:80", "c", "", "tls_certificate is set without tls_key"},
+	{"", "", "k", "tls_key is set without tls_certificate"},
+};
+
+TEST(addresses_other_than_loopback_require_tls)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		int r;
+
+		config_default(&config);
+		strcpy(config.listen, cases[i].listen);
+		strcpy(config.tls_certificate, cases[i].certificate);
+		strcpy(config.tls_key, cases[i].key);
+		r = config_check(&config, &err);
+		if (r != (cases[i].message ? -EINVAL : 0) ||
+		    (cases[i].message && !strstr(err.msg, cases[i].message)))
+			fail_msg("row %zu gave %d \"%s\"", i, r, err.msg);
+	}
+}
+
+TEST(client_certificates_require_tls_cas_and_subjects)
+{
+	static const struct {
+		const char *certificate, *ca;
+		const char *subjects[3]; /* of the sections [client NAME], up to the first NULL */
+		const char *message;	 /* text that the error must contain; NULL: valid */
+	} rows[] = {
+		{"c", "ca", {"CN=a"}, NULL},
+		{"c", "ca", {"CN=a", "CN=b"}, NULL},
+		{"c", "", {NULL}, NULL},
+		{"", "ca", {"CN=a"}, "[daemon] tls_client_ca = ca: requires TLS"},
+		{"c", "ca", {NULL}, "tls_client_ca = ca: no certificate has rights"},
+		{"c", "", {"CN=a"}, "[client c0]: requires tls_client_ca of [daemon]"},
+		{"c", "ca", {"CN=a", ""}, "[client c1] subject: required (allowed: a name such"},
+		{"c", "ca", {"/CN=a"}, "subject = \"/CN=a\" is not allowed"},
+		{"c", "ca", {"a"}, "subject = \"a\" is not allowed"},
+		{"c", "ca", .subjects = {"CN=a", "CN=a"},
+		 "[client c1] subject = CN=a: also used by [client c0]"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		int r;
+
+		config_default(&config);
+		strcpy(config.tls_certificate, rows[i].certificate);
+		strcpy(config.tls_key, rows[i].certificate);
+		strcpy(config.tls_client_ca, rows[i].ca);
+		for (int n = 0; n < 3 && rows[i].subjects[n]; n++) {
+			struct client_section *client = &config.clients[config.n_clients++];
+
+			snprintf(client->name, sizeof(client->name), "c%d", n);
+			strcpy(client->subject, rows[i].subjects[n]);
+			strcpy(client->scope, "read");
+		}
+		r = config_check(&config, &err);
+		if (r != (rows[i].message ? -EINVAL : 0) ||
+		    (rows[i].message && !strstr(err.msg, rows[i].message)))
+			fail_msg("row %zu gave %d \"%s\"", i, r, err.msg);
+	}
+}
+
+TEST(anonymous_access_is_off_by_default)
+{
+	config_default(&config);
+	assert_string_equal(config.anonymous, "off");
+	assert_string_equal(config.operate_group, "gover");
+	assert_string_equal(config.read_group, "gover-read");
+	assert_string_equal(config.listen, "");
+	strcpy(config.anonymous, "operate");
+	assert_int_equal(config_check(&config, NULL), -EINVAL);
+}
+
+/* --- the configuration of GPUs with the backend lib, and keys of several GPUs that conflict --- */
+
+TEST(the_socket_has_a_default)
+{
+	assert_int_equal(load("[gpu a]\nbackend = lib\nsocket = /c\n[gpu b]\nbackend = lib\n"), 0);
+	assert_int_equal(config_check(&config, &err), 0);
+	assert_string_equal(config.gpus[0].gpu.socket, "/c");
+	assert_string_equal(config.gpus[1].gpu.socket, "/run/gover/compute.sock");
+}
+
+TEST(the_path_of_the_control_socket_fits)
+{
+	char text[200];
+
+	assert_int_equal(load("[gpu]\nsocket =\n"), -EINVAL);
+	assert_non_null(strstr(err.msg, "allowed: a path (1..99 characters"));
+	snprintf(text, sizeof(text), "[gpu]\nsocket = /%098d\n", 0);
+	assert_int_equal(load(text), 0);
+	snprintf(text, sizeof(text), "[gpu]\nsocket = /%099d\n", 0);
+	assert_int_equal(load(text), -EINVAL);
+}
+
+TEST(every_discipline_is_allowed)
+{
+	struct err best;
+	char text[64];
+
+	assert_int_equal(load("[gpu]\ndiscipline = best\n"), -EINVAL);
+	best = err;
+	for (const struct arbiter_discipline *row = arbiter_disciplines; row->name; row++) {
+		assert_true(strlen(row->name) < sizeof(config.gpus[0].gpu.discipline));
+		assert_non_null(strstr(best.msg, row->name));
+		snprintf(text, sizeof(text), "[gpu]\ndiscipline = %s\n", row->name);
+		assert_int_equal(load(text), 0);
+		assert_string_equal(config.gpus[0].gpu.discipline, row->name);
+	}
+	config_default(&config);
+	assert_string_equal(config.gpus[0].gpu.discipline, "fair");
+}
+
+/* --- flavours: loading, lookup by name, and the price of a contract --- */
+
+TEST(errors_name_the_line_of_the_section)
+{
+	static const struct {
+		const char *text;
+		int line;
+		const char *message;
+	} rows[] = {
+		{"[flavor]\n", 1, "not a valid name of a flavour"},
+		{"[flavor a b]\n", 1, "not a valid name of a flavour"},
+		{"[flavor a]\n[flavor a]\n", 2, "[flavor a] is given twice"},
+		{"[flavor a]\nflavor_cap_pct = 5\n", 2,
+		 "[flavor NAME] has no key \"flavor_cap_pct\""},
+		{"[flavor a]\ncap_pct = 101\n", 2,
+		 "[flavor NAME] cap_pct = \"101\" is not allowed"},
+		{"[flavor a]\nprice_per_cap_hour = -1\n", 2, "allowed: unset, or 0..1000000000"},
+		{"[offer]\npenalty_per_broken_s = nan\n", 2, "allowed: unset, or 0..1000000000"},
+		{"[offer]\nprice_per_move = -1\n", 2, "allowed: unset, or 0..1000000000"},
+		{"[offer]\nflavor = a b\n", 2, "allowed: a name of A-Z"},
+		{"[offer]\nflavor =\n", 2, "allowed: a name of A-Z"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char where[96];
+
+		snprintf(where, sizeof(where), "%s:%d: ", path, rows[i].line);
+		if (load(rows[i].text) != -EINVAL || !strstr(err.msg, rows[i].message) ||
+		    strncmp(err.msg, where, strlen(where)) != 0)
+			fail_msg("row %zu: \"%s\"", i, err.msg);
+	}
+}
+
+TEST(too_many_flavours_are_rejected)
+{
+	char text[16 * (FLAVORS_MAX + 1)] = "";
+
+	for (int i = 0; i < FLAVORS_MAX; i++)
+		sprintf(text + strlen(text), "[flavor f%d]\n", i);
+	assert_int_equal(load(text), 0);
+	assert_int_equal(config.n_flavors, FLAVORS_MAX);
+	strcat(text, "[flavor more]\n");
+	assert_int_equal(load(text), -EINVAL);
+	assert_non_null(strstr(err.msg, "up to 32"));
+}
+
+TEST(offered_flavours_are_sorted_by_cap)
+{
+	static const char *const names[] = {"most", "default", "same", "small"};
+	struct flavor flavors[OFFERED_MAX];
+
+	assert_int_equal(load("[offer]\nflavor_cap_pct = 25\n"
+			      "[flavor small]\noffered = on\ncap_pct = 12\n"
+			      "[flavor hidden]\ncap_pct = 40\n"
+			      "[flavor same]\noffered = on\ncap_pct = 25\n"
+			      "[flavor most]\noffered = on\ncap_pct = 60\n"),
+			 0);
+	assert_int_equal(config_check(&config, &err), 0);
+	assert_int_equal(flavor_list_offered(&config, flavors), ARRAY_SIZE(names));
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		assert_string_equal(flavors[i].name, names[i]);
+	config_default(&config);
+	assert_int_equal(flavor_list_offered(&config, flavors), 1);
+	assert_string_equal(flavors[0].name, "default");
+}
+
+TEST(offered_flavours_are_limited)
+{
+	char text[64 * OFFERED_MAX] = "";
+
+	for (int i = 1; i < OFFERED_MAX; i++)
+		sprintf(text + strlen(text), "[flavor f%d]\noffered = on\n", i);
+	assert_int_equal(load(text), 0);
+	assert_int_equal(config_check(&config, &err), 0);
+	strcat(text, "[flavor more]\noffered = on\n");
+	assert_int_equal(load(text), 0);
+	assert_int_equal(config_check(&config, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "[flavor more] offered: too many flavours"));
+	assert_int_equal(load("[flavor tiny]\ncap_pct = 9\n"), 0);
+	assert_int_equal(config_check(&config, &err), 0);
+	assert_int_equal(load("[flavor tiny]\ncap_pct = 9\noffered = on\n"), 0);
+	assert_int_equal(config_check(&config, &err), -EINVAL);
+	assert_string_equal(err.msg, "[policy] min_newcomer_pct = 10: too large (allowed: up to "
+				     "[flavor tiny] cap_pct = 9, which is offered)");
+}
+
+TEST(names_are_unique)
+{
+	assert_int_equal(load("[flavor default]\n"), 0);
+	assert_int_equal(config_check(&config, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "is the flavour of [offer]"));
+	assert_int_equal(load("[offer]\nflavor = x\n[flavor default]\n"), 0);
+	assert_int_equal(config_check(&config, &err), 0);
+	assert_int_equal(config_set_live(&config, "flavor", "default", &err), 0);
+	assert_int_equal(config_check(&config, &err), -EINVAL);
+}
+
+TEST(a_flavour_is_found_by_name)
+{
+	static const struct {
+		const char *name, *found; /* NULL: none */
+		const char *priced_as;
+	} rows[] = {
+		{"", "half", "half"}, {"half", "half", "half"}, {"s", "s", "s"},
+		{"t", "t", "t"},      {"u", NULL, "half"},	{"default", NULL, "half"},
+	};
+	struct flavor flavor;
+
+	assert_int_equal(load("[offer]\nflavor = half\nprice_per_cap_hour = 5\n"
+			      "[flavor s]\n[flavor t]\n"),
+			 0);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_int_equal(flavor_find(&config, rows[i].name, &flavor),
+				 rows[i].found != NULL);
+		if (rows[i].found)
+			assert_string_equal(flavor.name, rows[i].found);
+		flavor = flavor_of(&config, rows[i].name);
+		assert_string_equal(flavor.name, rows[i].priced_as);
+		assert_float_equal(flavor.price_per_cap_hour,
+				   rows[i].priced_as[0] == 'h' ? 5 : PRICE_UNSET, 0);
+	}
+	assert_int_equal(flavor_refuse(&config, "u", &err), -EINVAL);
+	assert_string_equal(err.msg, "flavor: u is not allowed (allowed: half, s, t)");
+}
+
+TEST(the_policy_uses_the_prices_of_the_offer)
+{
+	assert_int_equal(load("[offer]\nprice_per_cap_hour = 5\nprice_per_move = 3\n"
+			      "[flavor s]\npenalty_per_broken_s = 7\n"),
+			 0);
+	assert_float_equal(config_policy_params(&config).price_per_cap_hour, 5, 0);
+	assert_float_equal(config_policy_params(&config).penalty_per_broken_s, 0.01, 0);
+	assert_int_equal(config_set_live(&config, "penalty_per_broken_s", "0.5", &err), 0);
+	assert_float_equal(config_policy_params(&config).penalty_per_broken_s, 0.5, 0);
+	assert_int_equal(config_set_live(&config, "penalty_per_broken_s", "unset", &err), 0);
+	assert_float_equal(config_policy_params(&config).penalty_per_broken_s, 0.01, 0);
+	assert_float_equal(config.offer.penalty_per_broken_s, PRICE_UNSET, 0);
+	assert_float_equal(config_policy_params(&config).price_per_move, 3, 0);
+	assert_int_equal(config_set_live(&config, "price_per_move", "0.6", &err), 0);
+	assert_float_equal(config_policy_params(&config).price_per_move, 0.6, 0);
+	assert_int_equal(config_set_live(&config, "price_per_move", "unset", &err), 0);
+	assert_float_equal(config_policy_params(&config).price_per_move, 0, 0);
 }

@@ -5,6 +5,16 @@
  */
 #include "tests/unit/gover-d/http/test-api-http.h"
 
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/stat.h>
+
+#include "gover-d/auth/authn.h"
+#include "gover-d/auth/tokens.h"
+#include "gover-d/http/connection-table.h"
+#include "gover-d/http/listen.h"
+
 FIXTURE(begin_http, end_http)
 
 TEST(a_request_is_answered)
@@ -288,4 +298,233 @@ TEST(connections_over_the_limit_wait)
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		close(fds[i]);
 	assert_int_equal(request("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
+}
+
+/* --- a malformed request on a connection with other requests (tests/openapi/heads.py) --- */
+
+#define GOOD "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+#define BAD  "GET /healthz HTTP/1.1\r\nHost : x\r\n\r\n"
+
+static int count_replies(void)
+{
+	int n = 0;
+
+	for (const char *at = client.answer; (at = strstr(at, "HTTP/1.1 ")); at++)
+		n++;
+	return n;
+}
+
+static void await_end(void)
+{
+	const uint64_t end_ns = clock_now().mono_ns + DEADLINE_NS;
+
+	while (!client.closed && clock_now().mono_ns < end_ns) {
+		step();
+		receive();
+	}
+}
+
+TEST(the_reply_names_the_problem)
+{
+	assert_int_equal(request("POST /v1/vgpus HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n"
+				 "Content-Length: 2\r\n\r\n{}"),
+			 400);
+	assert_non_null(strstr(client.answer, "\r\nContent-Type: application/problem+json\r\n"));
+	assert_non_null(strstr(client.answer, "given twice\""));
+	assert_non_null(strcasestr(client.answer, "\r\nConnection: close\r\n"));
+}
+
+/* Earlier requests of the connection get their replies. */
+TEST(requests_before_the_malformed_one_are_answered)
+{
+	open_client();
+	send_text(GOOD GOOD BAD GOOD);
+	await_end();
+	assert_int_equal(count_replies(), 3);
+	assert_non_null(strstr(client.answer, "HTTP/1.1 400"));
+	assert_null(strstr(strstr(client.answer, "HTTP/1.1 400"), "HTTP/1.1 200"));
+	close(client.fd);
+}
+
+/* The malformed request arrives while the reply to the first request is deferred. */
+TEST(a_deferred_reply_precedes_the_refusal)
+{
+	post("/v1/vgpus", "{\"id\":\"b\",\"initial_cap_pct\":40}");
+	await_change();
+	send_text(BAD);
+	run_for(5);
+	assert_int_equal(client.length, 0);
+	stand_in_save(0);
+	await_end();
+	assert_int_equal(count_replies(), 2);
+	assert_int_equal(await(), 201);
+	assert_non_null(strstr(client.answer, "HTTP/1.1 400"));
+	close(client.fd);
+}
+
+TEST(a_refusal_is_counted)
+{
+	assert_int_equal(request("GET /healthz HTTP/1.1\r\n\r\n"), 400);
+	assert_int_equal(request("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
+	assert_non_null(strstr(client.answer, "status=\"400\"} 1\n"));
+}
+
+/* --- listening sockets for REST: permissions, stale sockets, and TCP addresses --- */
+
+TEST(every_user_can_connect_to_the_socket)
+{
+	static const mode_t masks[] = {0, 022, 077, 0777};
+
+	for (size_t i = 0; i < ARRAY_SIZE(masks); i++) {
+		mode_t before;
+		struct stat st;
+
+		http = http_free(http);
+		before = umask(masks[i]);
+		assert_int_equal(http_new(event, path, "", api, authn, &http, &err), 0);
+		umask(before);
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_mode & 07777, 0666);
+	}
+}
+
+TEST(a_socket_in_use_is_not_replaced)
+{
+	struct http *second;
+
+	assert_int_equal(http_new(event, path, "", api, authn, &second, &err), -EADDRINUSE);
+	assert_non_null(strstr(err.msg, path));
+	assert_non_null(strstr(err.msg, "another daemon listens on it"));
+	assert_int_equal(request("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
+}
+
+TEST(a_stale_socket_is_replaced)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	http = http_free(http);
+	strcpy(address.sun_path, path);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+	close(fd);
+	assert_int_equal(http_new(event, path, "", api, authn, &http, &err), 0);
+	assert_int_equal(request("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
+}
+
+TEST(another_file_is_not_replaced)
+{
+	struct http *second;
+	char name[48];
+	int fd;
+
+	snprintf(name, sizeof(name), "%s/file", folder);
+	fd = open(name, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	close(fd);
+	assert_int_equal(http_new(event, name, "", api, authn, &second, &err), -ENOTSOCK);
+	assert_non_null(strstr(err.msg, name));
+	assert_int_equal(unlink(name), 0);
+}
+
+TEST(the_socket_of_another_daemon_is_not_removed)
+{
+	struct http *second;
+
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(http_new(event, path, "", api, authn, &second, &err), 0);
+	http = http_free(http);
+	assert_int_equal(access(path, F_OK), 0);
+	http = second;
+}
+
+TEST(addresses_are_numeric)
+{
+	static const char *const addresses[] = {
+		"9788",	       ":9788",	       "127.0.0.1",	  "127.0.0.1:",	 "127.0.0.1:x",
+		"localhost:1", "127.0.0.1:-1", "127.0.0.1:65536", "[::1]",	 "[::1:9788",
+		"::1:9788",    "[]:9788",      "127.0.0.1:9788 ", "1.2.3.4.5:9", "256.0.0.1:9",
+	};
+	struct http *second;
+	char other[48];
+
+	snprintf(other, sizeof(other), "%s/other.sock", folder);
+	for (size_t i = 0; i < ARRAY_SIZE(addresses); i++) {
+		assert_int_equal(http_new(event, other, addresses[i], api, authn, &second, &err),
+				 -EINVAL);
+		assert_non_null(strstr(err.msg, addresses[i]));
+		assert_int_equal(access(other, F_OK), -1);
+	}
+}
+
+static struct sockaddr_in address;
+
+/* Binds a free port; returns the socket that reserves it. */
+static int find_address(char text[32])
+{
+	socklen_t size = sizeof(address);
+	int fd = http_listen_tcp("127.0.0.1:0", &err);
+
+	assert_true(fd >= 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+	snprintf(text, 32, "127.0.0.1:%d", ntohs(address.sin_port));
+	return fd;
+}
+
+/* Sends a request on a new connection. */
+static int request_tcp(const char *words)
+{
+	client.length = 0;
+	client.closed = false;
+	client.answer[0] = '\0';
+	client.fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (connect(client.fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		assert_int_equal(errno, EINPROGRESS);
+	send_text(words);
+	return await();
+}
+
+TEST(http_listens_on_tcp_too)
+{
+	char text[32];
+	int fd = find_address(text);
+
+	http = http_free(http);
+	assert_int_equal(http_new(event, path, text, api, authn, &http, &err), -EADDRINUSE);
+	assert_non_null(strstr(err.msg, text));
+	close(fd);
+	assert_int_equal(http_new(event, path, text, api, authn, &http, &err), 0);
+	assert_int_equal(request_tcp("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
+	close(client.fd);
+	assert_int_equal(request("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
+}
+
+TEST(event_streams_of_an_address_are_limited)
+{
+	char text[32], words[2][160];
+	int fds[CONNECTION_STREAMS_PER_CLIENT];
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		struct token token = {.scope = ACCESS_READ};
+		char secret[TOKEN_TEXT_SIZE];
+
+		snprintf(token.name, sizeof(token.name), "t%zu", i);
+		assert_int_equal(tokens_add(authn_tokens(authn), &token, secret, &err), 0);
+		snprintf(words[i], sizeof(words[i]),
+			 "GET /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n",
+			 secret);
+	}
+	close(find_address(text));
+	http = http_free(http);
+	assert_int_equal(http_new(event, path, text, api, authn, &http, &err), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		assert_int_equal(request_tcp(words[i % 2]), 200);
+		fds[i] = client.fd;
+	}
+	assert_int_equal(request_tcp(words[0]), 503);
+	assert_non_null(strstr(client.answer, "too many open event streams (limit 128)"));
+	close(client.fd);
+	assert_int_equal(request("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
+	assert_non_null(strstr(client.answer, "route=\"/v1/events\",status=\"200\"} 128\n"));
+	assert_non_null(strstr(client.answer, "route=\"/v1/events\",status=\"503\"} 1\n"));
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		close(fds[i]);
 }
