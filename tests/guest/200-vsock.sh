@@ -3,9 +3,7 @@
 # rejects this CID, so the test writes it into the contracts file.
 top=$(cd "$(dirname "$0")/../.." && pwd)
 export GOVER_POLL=4 # read by lib.sh as it is sourced
-# shellcheck source=tests/scenario/lib.sh
 . "$top/tests/scenario/lib.sh"
-# shellcheck source=tests/scenario/fps/lib.sh
 . "$top/tests/scenario/fps/lib.sh"
 # shellcheck disable=SC2034 # read by drawing
 where=vsock:1:7007

@@ -1,6 +1,5 @@
 #!/bin/bash
 # Tests the files of gover_gvt: types, the files of a vGPU, and the errors for invalid values.
-# shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
 gpu 1
 

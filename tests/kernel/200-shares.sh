@@ -1,7 +1,6 @@
 #!/bin/sh
 # Measures shares with the counters of the kernel over ten seconds. Each vGPU gets its cap within one percentage point.
 # Time that an idle vGPU does not use is not given to others. Caps whose sum exceeds 100 are reduced in proportion.
-# shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
 cleanup=remove_tenants
 

@@ -7,7 +7,6 @@
 # less than 70 % of the second GPU, under the discipline "cap" and at the same time.
 # settled() evaluates its argument.
 # shellcheck disable=SC2016
-# shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
 cleanup='gpu 10; remove_all; gpu 8; remove_all'
 gpu 8

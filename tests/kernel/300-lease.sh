@@ -1,7 +1,6 @@
 #!/bin/sh
 # A cap with a lease stays in force as long as the lease is renewed. After the lease has expired, the kernel restores the
 # initial cap within 100 ms.
-# shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
 gpu 6
 create 4

@@ -1,7 +1,6 @@
 #!/bin/sh
 # vGPUs are created and removed under load while other processes read and write the files of these vGPUs: nothing
 # hangs, and the share of another vGPU does not change.
-# shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
 gpu 0
 create 4

@@ -1,7 +1,6 @@
 #!/bin/sh
 # gover-d is killed and not restarted: within 100 ms after the lease of a vGPU has expired, the kernel restores the
 # initial cap of the vGPU, with hard caps and with guarantees.
-# shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
 gpu 7
 lease_ms=2000

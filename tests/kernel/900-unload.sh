@@ -1,7 +1,6 @@
 #!/bin/sh
 # The module is unloaded under load with open files and loaded again with other parameters. Wrong parameters are
 # rejected.
-# shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
 gpu 0
 module=$B/kernel/gover_gvt/gover_gvt.ko

@@ -11,7 +11,6 @@ top=$PWD
 B=${B:-build}
 case $B in /*) ;; *) B=$top/$B ;; esac
 export B
-# shellcheck source=tests/root.sh
 . tests/root.sh
 work=$B/kernel
 KERNEL=${KERNEL:-6.1}

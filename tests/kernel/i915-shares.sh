@@ -2,7 +2,6 @@
 # Measures shares of the scheduling policy for i915 on a simulated GPU. If the sum of the caps is below 100, each vGPU
 # gets its cap within one percentage point. No two vGPUs use the GPU at the same time. Simultaneous use of two engines
 # counts once. An engine sleeps 4 ms for each workload. Shares are tested only if such a sleep takes at most 6 ms.
-# shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 cleanup=remove_tenants

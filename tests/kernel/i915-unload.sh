@@ -1,6 +1,5 @@
 #!/bin/sh
 # The policy is unloaded while workloads run: all vGPUs are removed at once while their files are read.
-# shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
 module=$OUT/modules/gover_gvt.ko
 

@@ -1,7 +1,6 @@
 #!/bin/sh
 # kvmgt with gover's policy is loaded and unloaded, alone and with i915. Without an Intel GPU no device binds.
 top=$(cd "$(dirname "$0")/../.." && pwd)
-# shellcheck source=tests/scenario/lib.sh
 . "$top/tests/scenario/lib.sh"
 modules=$OUT/modules
 kvmgt=$modules/kvmgt.ko

@@ -2,7 +2,6 @@
 # files. Sourced, never run. Removes all vGPUs at the end.
 # shellcheck shell=sh disable=SC2034 # v and q are read by the tests
 top=$(cd "$(dirname "$0")/../.." && pwd)
-# shellcheck source=tests/scenario/lib.sh
 . "$top/tests/scenario/lib.sh"
 mdev=/sys/bus/mdev/devices
 cleanup='remove_all'

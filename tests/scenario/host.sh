@@ -212,7 +212,6 @@ decided() { # decided KIND: prints the number of decisions of that kind
 
 case $GOVER_HOST in
 xe | fuse-xe)
-  # shellcheck source=tests/scenario/host-xe.sh
   . "$top/tests/scenario/host-xe.sh"
   ;;
 esac

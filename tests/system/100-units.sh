@@ -2,12 +2,9 @@
 # Tests the units on a booted systemd, with a simulated GVT-g host that keeps running when the daemon ends. The socket
 # starts the daemon. A restart, a crash and a hanging daemon change no cap. A stop, and more failures than the start
 # limit allows, restore the contracts.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../scenario/lib.sh"
 GOVER_HOST=fuse speed=1
-# shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/../scenario/host.sh"
-# shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 can_boot

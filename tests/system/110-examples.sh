@@ -1,11 +1,8 @@
 #!/bin/sh
 # Tests the example drop-ins on a booted systemd: each drop-in is installed as its comment describes, enables its
 # feature, and grants only the rights that the feature needs. Also tests [fps] ports, which needs no drop-in.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../scenario/lib.sh"
-# shellcheck source=tests/scenario/softgpu.sh
 . "$(dirname "$0")/../scenario/softgpu.sh"
-# shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 group=gover-check-$$

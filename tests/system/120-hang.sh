@@ -2,12 +2,9 @@
 # Tests the way from a hang to the restore, with the figures of the installed units: a daemon that hangs while it runs,
 # and a daemon that hangs at each start, reach the start limit, and gover-restore.service sets the contracts. Restarts of
 # a healthy daemon do not reach the limit. The caps have no lease, so that only the restore can change them.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../scenario/lib.sh"
 GOVER_HOST=fuse speed=1
-# shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/../scenario/host.sh"
-# shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 can_boot

@@ -3,12 +3,9 @@
 # serves the other GPU. A restart and a stop end in time. The restore after a stop, and after a hang of the daemon itself,
 # sets the contracts of the other GPU and names the GPU that hangs. The caps have no lease, so that only the restore can
 # change them.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../scenario/lib.sh"
 GOVER_HOST=fuse speed=1
-# shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/../scenario/host.sh"
-# shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 can_boot

@@ -2,14 +2,10 @@
 # Tests exhausted memory with the figures of the installed unit: the daemon logs one line and ends, systemd starts it again,
 # and an alert reports it. Six ends in a row at each first allocation do not reach the start limit. The caps have no lease, so
 # that only gover-restore.service could change them.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../scenario/lib.sh"
 GOVER_HOST=fuse speed=1
-# shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/../scenario/host.sh"
-# shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/scenario/faults.sh
 . "$(dirname "$0")/../scenario/faults.sh"
 
 can_boot

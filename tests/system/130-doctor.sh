@@ -3,9 +3,7 @@
 # that has failed, and whose sandbox hides the control groups; a user in no group. Each cure that doctor prints is run, and
 # the finding disappears.
 # shellcheck disable=SC2016,SC2317 # of inner shells; functions that "ok" calls
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../scenario/lib.sh"
-# shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 group=gover-check-$$

@@ -1,9 +1,7 @@
 #!/bin/sh
 # Tests the packages on a booted minimal Debian 12: installation, first steps with a simulated GPU, an upgrade, and a
 # purge that leaves no file.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../scenario/lib.sh"
-# shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 can_boot

@@ -1,12 +1,9 @@
 #!/bin/sh
 # Tests an upgrade from the first package under load on a booted Debian 12, the way back, and the upgrade after it: contracts, holds,
 # history and tokens are kept, no cap changes, and no request is lost. The GPU is simulated on the host and keeps its caps.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../scenario/lib.sh"
 GOVER_HOST=fuse speed=1
-# shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/../scenario/host.sh"
-# shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 # No release has a tag, so this is the oldest commit whose packages can be built.

@@ -1,9 +1,7 @@
 #!/bin/sh
 # The folder sriov_admin is that of the kernel's ABI document, and the files of SR-IOV are the kernel's own.
 top=$(cd "$(dirname "$0")/../../.." && pwd)
-# shellcheck source=tests/scenario/lib.sh
 . "$top/tests/scenario/lib.sh"
-# shellcheck source=tests/kernel/xe/lib.sh
 . "$top/tests/kernel/xe/lib.sh"
 
 gpu 1

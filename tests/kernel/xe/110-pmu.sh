@@ -1,9 +1,7 @@
 #!/bin/sh
 # The PMU has the formats, events, parameters and errors of drivers/gpu/drm/xe/xe_pmu.c (drm-tip 8b866a89208e).
 top=$(cd "$(dirname "$0")/../../.." && pwd)
-# shellcheck source=tests/scenario/lib.sh
 . "$top/tests/scenario/lib.sh"
-# shellcheck source=tests/kernel/xe/lib.sh
 . "$top/tests/kernel/xe/lib.sh"
 
 gpu 2

@@ -2,9 +2,7 @@
 # Measures shares of quanta with the PMU over ten seconds: hard limits under normal; under low an idle function's time goes to
 # the others in proportion. A new quantum is in force in the next round.
 top=$(cd "$(dirname "$0")/../../.." && pwd)
-# shellcheck source=tests/scenario/lib.sh
 . "$top/tests/scenario/lib.sh"
-# shellcheck source=tests/kernel/xe/lib.sh
 . "$top/tests/kernel/xe/lib.sh"
 
 tenants() { # tenants GPU PRIORITY PF_QUANTUM QUANTUM:LOAD:SHARE...: SHARE is in hundredths of a percent

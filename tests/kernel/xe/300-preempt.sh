@@ -1,9 +1,7 @@
 #!/bin/sh
 # Endless work keeps the GPU without a preemption timeout, and is reset with one. A stopped VF has no time.
 top=$(cd "$(dirname "$0")/../../.." && pwd)
-# shellcheck source=tests/scenario/lib.sh
 . "$top/tests/scenario/lib.sh"
-# shellcheck source=tests/kernel/xe/lib.sh
 . "$top/tests/kernel/xe/lib.sh"
 
 active() { # active VF: its active time of half a second, in hundredths of a percent

@@ -1,9 +1,7 @@
 #!/bin/sh
 # VFs are disabled while they are busy and while their files and counters are open.
 top=$(cd "$(dirname "$0")/../../.." && pwd)
-# shellcheck source=tests/scenario/lib.sh
 . "$top/tests/scenario/lib.sh"
-# shellcheck source=tests/kernel/xe/lib.sh
 . "$top/tests/kernel/xe/lib.sh"
 
 gpu 8

@@ -1,9 +1,7 @@
 #!/bin/sh
 # gover-d reads and steers 64 VFs on four GPUs once a second without a late tick, and each busy VF gets its cap.
 top=$(cd "$(dirname "$0")/../../.." && pwd)
-# shellcheck source=tests/scenario/lib.sh
 . "$top/tests/scenario/lib.sh"
-# shellcheck source=tests/kernel/xe/lib.sh
 . "$top/tests/kernel/xe/lib.sh"
 seconds=20
 

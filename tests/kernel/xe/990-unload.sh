@@ -1,9 +1,7 @@
 #!/bin/sh
 # The module is unloaded while VFs are busy and files are open, and loaded again. Open counters keep it loaded.
 top=$(cd "$(dirname "$0")/../../.." && pwd)
-# shellcheck source=tests/scenario/lib.sh
 . "$top/tests/scenario/lib.sh"
-# shellcheck source=tests/kernel/xe/lib.sh
 . "$top/tests/kernel/xe/lib.sh"
 
 for i in 1 2 3; do

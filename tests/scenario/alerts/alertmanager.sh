@@ -1,6 +1,5 @@
 #!/bin/sh
 # An overload and its end reach a webhook through Prometheus and Alertmanager on loopback.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 for program in prometheus prometheus-alertmanager promtool; do
   command -v "$program" >/dev/null || skip_all "no $program: make check-monitoring installs it"

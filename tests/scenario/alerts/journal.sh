@@ -58,7 +58,6 @@ if [ "${1-}" = inside ]; then # inside DAEMON CONFIG DIR: runs the test with a p
   kill "$journald"
   exit 0
 fi
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 sed -n '/log_kind_id/,/^}/s/.*"\([0-9a-f]\{32\}\)".*/\1/p' "$top/gover-d/util/log.c" | sort >"$dir/program"

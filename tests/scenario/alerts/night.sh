@@ -1,6 +1,5 @@
 #!/bin/sh
 # Follows docs/runbook/held_overloaded.md: from the message of a webhook to cause, graph and fix in three commands.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 receive_webhook

@@ -1,7 +1,6 @@
 #!/bin/sh
 # Metrics are valid, rules fire when they should, and rules and dashboard use only metrics of /metrics.
 # shellcheck disable=SC2086 # lists of files
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 rules="$top/dist/prometheus/gover.rules.yml $top/dist/prometheus/gover-fleet.rules.yml"
 tests="$top/tests/prometheus/gover.rules.test.yml $top/tests/prometheus/gover-fleet.rules.test.yml"

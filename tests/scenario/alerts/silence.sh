@@ -1,7 +1,6 @@
 #!/bin/sh
 # A silenced alert is listed but not notified. A silence persists across a restart. When the silence ends, the alert
 # is notified.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 python3 "$top/tests/helper/http-sink.py" "$dir/port" "$dir/bodies" "$dir/answer" &

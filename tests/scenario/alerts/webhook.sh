@@ -1,6 +1,5 @@
 #!/bin/sh
 # Alerts reach a webhook and the operator's programs; a hanging receiver does not block the daemon.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 python3 "$top/tests/helper/http-sink.py" "$dir/port" "$dir/bodies" "$dir/answer" &

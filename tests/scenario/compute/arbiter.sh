@@ -1,8 +1,6 @@
 #!/bin/sh
 # gover-arbiter with programs on the device double: its command line and sockets, tenants of control groups, its end and return.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/compute/lib.sh
 . "$(dirname "$0")/../compute/lib.sh"
 arbiter=$B/gover-arbiter
 where=${dir:?}/compute.sock

@@ -1,7 +1,6 @@
 #!/bin/sh
 # libgover-cl.so in real OpenCL programs on PoCL, with a small arbiter: programs compute the same as without the layer, every
 # launch is counted, memory is limited, and no program depends on the arbiter.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 layer=$B/libgover-cl.so
 calls=$B/tests/cl-calls

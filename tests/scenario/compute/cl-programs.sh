@@ -1,8 +1,6 @@
 #!/bin/sh
 # gover-kernels: each workload computes the same results as the CPU, and its options work.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/compute/cl-lib.sh
 . "$(dirname "$0")/../compute/cl-lib.sh"
 need_device
 

@@ -1,8 +1,6 @@
 #!/bin/sh
 # Tests the device double: one queue for all processes, exact truth, and clients that are killed or stopped.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/compute/lib.sh
 . "$(dirname "$0")/../compute/lib.sh"
 
 # --- one tenant ---

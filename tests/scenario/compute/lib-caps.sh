@@ -2,11 +2,8 @@
 # The backend lib: gover-d caps OpenCL programs on the device double through gover-arbiter, which outlives the daemon. Busy
 # times are compared with those of the double.
 # shellcheck disable=SC2016 # text in single quotes is for the program
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/compute/lib.sh
 . "$(dirname "$0")/../compute/lib.sh"
-# shellcheck source=tests/scenario/libgpu.sh
 . "$(dirname "$0")/../libgpu.sh"
 
 start_lib

@@ -1,11 +1,8 @@
 #!/bin/sh
 # Follows docs/runbook/telemetry_stale.md when an arbiter was stopped or killed: from the message of a webhook to cause and fix.
 # shellcheck disable=SC2154 # variables of lib.sh
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/compute/lib.sh
 . "$(dirname "$0")/../compute/lib.sh"
-# shellcheck source=tests/scenario/libgpu.sh
 . "$(dirname "$0")/../libgpu.sh"
 
 receive_webhook

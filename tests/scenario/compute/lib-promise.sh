@@ -1,11 +1,8 @@
 #!/bin/sh
 # A promise of work units on the backend lib: a program gets too little device time for its promise, and the policy moves
 # unused cap from another vGPU to it until the promise is kept.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/compute/lib.sh
 . "$(dirname "$0")/../compute/lib.sh"
-# shellcheck source=tests/scenario/libgpu.sh
 . "$(dirname "$0")/../libgpu.sh"
 
 conf_extra=$unfunded

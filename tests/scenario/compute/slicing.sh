@@ -1,9 +1,7 @@
 #!/bin/sh
 # Kernel slicing in libgover-cl.so. On PoCL: programs compute the same with all launches cut into parts, and what cannot be
 # sliced stays whole. On the device double: a long kernel is cut so that an over-run is one part.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/compute/cl-lib.sh
 . "$(dirname "$0")/../compute/cl-lib.sh"
 need_device
 cd "$top" || exit 1
@@ -111,7 +109,6 @@ done
 
 # --- on the device double: a launch of 32 ms, and parts of 2 ms in turns of 6 ms ---
 
-# shellcheck source=tests/scenario/compute/lib.sh
 . "$(dirname "$0")/../compute/lib.sh"
 unset CL_DEVICE
 export GOVER_DOUBLE_KERNELS="long_steps=500us/group many=200us"

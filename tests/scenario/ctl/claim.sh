@@ -1,6 +1,5 @@
 #!/bin/sh
 # Claiming an offer. A repeated claim sells only one vGPU.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra='[offer]

@@ -1,6 +1,5 @@
 #!/bin/sh
 # Completion in bash and zsh, tested by typing in a terminal: verbs, options, and names that the daemon knows.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 command -v zsh >/dev/null || skip_all "no zsh"
 zsh -fc 'zmodload zsh/zpty' 2>/dev/null || skip_all "zsh has no zsh/zpty"

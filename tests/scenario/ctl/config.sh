@@ -1,7 +1,6 @@
 #!/bin/sh
 # config check: all faults with file and line, drop-ins, exit codes and JSON. gover-d reads drop-ins in the same way.
 # shellcheck disable=SC2317 # functions that "ok" calls
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 check() { # check [OPTION]: writes the output without the test's folder to $dir/output, and the exit status to $code

@@ -1,7 +1,6 @@
 #!/bin/sh
 # The life of a contract from the command line: add, show, change, hold, release, remove. Each step prints what it did,
 # and the daemon has the new state.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra='[flavor small]

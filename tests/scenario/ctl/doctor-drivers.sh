@@ -1,10 +1,8 @@
 #!/bin/sh
 # doctor and status on hosts with none, one or two of the drivers that divide a GPU: trees of gover-sim as /sys.
 # shellcheck disable=SC2016 # of inner shells
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 GOVER_HOST=fuse
-# shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/../host.sh"
 [ "$(id -u)" -eq 0 ] || skip_all "needs root"
 unshare -m --propagation private true 2>/dev/null || skip_all "needs mount namespaces"

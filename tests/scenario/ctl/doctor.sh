@@ -9,7 +9,6 @@ if [ "${1-}" = inside ]; then # inside DIR GROUP GROUPS COMMAND...: as user 4711
   shift 4
   exec setpriv --reuid 4711 --regid "$group" "$more" "$@"
 fi
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 unset GOVER_FPS_LIB GOVER_CL_LIB
 

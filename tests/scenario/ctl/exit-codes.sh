@@ -1,6 +1,5 @@
 #!/bin/sh
 # Exit codes of gover-ctl. Every error is one line on standard error that names its subject.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 sim_conf

@@ -4,7 +4,6 @@
 # these files anew, to be reviewed with git diff. Not here: top on a terminal (top.sh), doctor (depends on the machine) and
 # the help of single verbs.
 # shellcheck disable=SC2317 # functions that "ok" calls
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 golden=$top/tests/golden

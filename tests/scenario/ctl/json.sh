@@ -3,7 +3,6 @@
 # for verbs with their own format every field. The fixed replies of the golden tests contain only fields of the
 # daemon's replies.
 # shellcheck disable=SC2317 # functions that "ok" calls
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 answers=$top/tests/golden/daemon

@@ -1,6 +1,5 @@
 #!/bin/sh
 # Tests the verbs history, top, doctor, config check and help.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 sim_conf

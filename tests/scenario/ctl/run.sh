@@ -1,7 +1,6 @@
 #!/bin/sh
 # `run` starts a program in its vGPU, with the preload library and a frame limit slightly above the target. After an
 # error no vGPU is left behind.
-# shellcheck source=tests/scenario/lib.sh
 # shellcheck disable=SC2016 # text in single quotes is for the program
 . "$(dirname "$0")/../lib.sh"
 
@@ -23,7 +22,6 @@ is "no vGPU was created" "$(get /v1/vgpus '.vgpus | length')" 0
 stop
 
 # The rest needs writable control groups.
-# shellcheck source=tests/scenario/softgpu.sh
 . "$(dirname "$0")/../softgpu.sh"
 root=gover-test-run-$$ cleanup=end_softgpu
 cat >"$conf" <<EOF2

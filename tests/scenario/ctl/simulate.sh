@@ -1,7 +1,6 @@
 #!/bin/sh
 # `gover-ctl simulate` reads the history of a simulated GPU. The sums of the run "recorded" equal those of the history.
 # The sums of the run "model", which simulates the policy in force, are close to them.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 PERIODS=400

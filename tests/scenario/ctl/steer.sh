@@ -1,6 +1,5 @@
 #!/bin/sh
 # Tests the verbs freeze, thaw, drain, policy show, policy set, alerts and ack.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 sim_conf

@@ -1,7 +1,6 @@
 #!/bin/sh
 # support: sos collects the state of a real daemon with gover's plug-in. The archive contains no secret.
 # shellcheck disable=SC2016,SC2317 # a script's own variables; functions that "ok" calls
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 export LC_ALL=C.UTF-8

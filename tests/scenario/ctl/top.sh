@@ -2,7 +2,6 @@
 # `top` on a terminal, with keys and screen of tmux: sorting, filter, pause, help, a change of the size, a restart of
 # the daemon, and the restored terminal afterwards.
 # shellcheck disable=SC2317 # functions that "ok" calls
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 command -v tmux >/dev/null || skip_all "no tmux"
 

@@ -1,6 +1,5 @@
 #!/bin/sh
 # gover-ctl watch: events, one per line, across a restart of the daemon.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 sim_conf

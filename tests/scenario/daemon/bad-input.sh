@@ -1,6 +1,5 @@
 #!/bin/sh
 # Bad input: each error names the field, and nothing is changed.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 sim_conf

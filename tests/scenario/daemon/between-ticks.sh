@@ -1,7 +1,6 @@
 #!/bin/sh
 # An external change of a cap between two periods, followed by a request that would overwrite it: the request is refused
 # and names the vGPU, the vGPU is put on hold at the new cap, and nothing else changes.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 period_ms=1500 speed=1

@@ -1,7 +1,6 @@
 #!/bin/sh
 # The cap of a vGPU with burst can exceed the sold cap if capacity is unused. Without burst, the sold cap is the
 # limit. When burst is removed, the cap returns to the contract at once.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra='[policy]

@@ -1,7 +1,6 @@
 #!/bin/sh
 # A changed contract changes caps only if necessary, and the decision names the contract. A dry run creates, removes
 # and saves nothing.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra='[offer]

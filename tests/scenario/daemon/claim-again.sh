@@ -1,7 +1,6 @@
 #!/bin/sh
 # A claim that is repeated after a restart returns the same vGPU. A claim with another key, another client's key,
 # or no key is rejected.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra='[policy]

@@ -1,6 +1,5 @@
 #!/bin/sh
 # The reader of the log closes the pipe: the daemon continues without a log and stops normally.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 sim_conf

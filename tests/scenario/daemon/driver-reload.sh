@@ -1,10 +1,8 @@
 #!/bin/sh
 # A daemon that starts before the driver of its GPU runs, reports the reason, and opens the GPU when the driver is loaded. A driver
 # that is unloaded and loaded again is found again without a restart. gover-sim is the driver: its mount is sysfs.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 GOVER_HOST=fuse
-# shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/../host.sh"
 
 load_driver() { # load_driver KIND

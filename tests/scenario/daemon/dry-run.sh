@@ -1,6 +1,5 @@
 #!/bin/sh
 # Mode observe logs decisions without writing caps, mode frozen makes no decisions, and a dry run changes nothing.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra=$unfunded

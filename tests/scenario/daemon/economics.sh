@@ -2,7 +2,6 @@
 # Revenue and penalties of an oversold GPU, compared with those without overselling. A new price does not change earlier
 # amounts. A restart loses no amounts. If the database is lost, earlier amounts are lost too, but the loop continues.
 # shellcheck disable=SC2317 # functions that "ok" calls
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 prices() { # prices PRICE: writes the configuration with a price of PRICE / 3600 per GPU-second

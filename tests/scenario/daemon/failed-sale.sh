@@ -1,6 +1,5 @@
 #!/bin/sh
 # A failed sale stops further offers until its vGPU is removed, also after a restart.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra='[policy]

@@ -1,7 +1,6 @@
 #!/bin/sh
 # An external change of a cap: the vGPU is put on hold, the daemon does not overwrite the cap, and an alert names the
 # vGPU.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 sim_conf

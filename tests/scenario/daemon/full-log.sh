@@ -1,7 +1,6 @@
 #!/bin/sh
 # The reader of the log stops reading, so that the pipe is full: the daemon starts, decides and stops normally, and
 # later logs the number of lost lines.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 sim_conf

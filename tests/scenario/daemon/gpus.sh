@@ -1,7 +1,6 @@
 #!/bin/sh
 # Two GPUs in one daemon have separate sums of caps, steals, offers and modes. Ids are unique on the host, and a sale
 # names its GPU.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra='[gpu gpu1]

@@ -1,7 +1,6 @@
 #!/bin/sh
 # The simulated GPU in the daemon with sharing = guarantee: service is judged by the time that was available, not by the
 # cap. A vGPU with a small cap is served while others leave time unused, and is broken as soon as they need it.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra='[policy]

@@ -1,7 +1,6 @@
 #!/bin/sh
 # A held offer does not expire, only its holder can claim it, and it survives kill -9, also without the history. When the
 # hold ends, the offer expires. Each change of a hold is an event.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra='[policy]

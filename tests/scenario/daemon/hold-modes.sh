@@ -1,6 +1,5 @@
 #!/bin/sh
 # A hold on an observed or frozen GPU applies at once. The policy still does not act.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra=$unfunded

@@ -1,7 +1,6 @@
 #!/bin/sh
 # An operator's hold has priority: the other vGPUs make room, and a cap that does not fit is rejected with a message
 # that contains the largest cap that fits.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 sim_conf

@@ -1,7 +1,6 @@
 #!/bin/sh
 # A start without a readable history: new ids are higher than all earlier ids, so that no row is overwritten when the
 # database returns. The alert about the database is then cleared.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 db=$dir/state/history.db

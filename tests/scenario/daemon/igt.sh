@@ -1,7 +1,6 @@
 #!/bin/sh
 # Physical utilisation from the child process intel_gpu_top -J: the daemon reports the newest sample, restarts the
 # child when it exits, and kills the child when the daemon stops. If there are no samples, an alert says why.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 cat >"$dir/igt" <<'EOF'

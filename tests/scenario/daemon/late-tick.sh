@@ -1,7 +1,6 @@
 #!/bin/sh
 # A daemon that was stopped for some periods records a late tick and a gap. A gap does not count as calm, as a breach,
 # or as an external change.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 period_ms=250 speed=4

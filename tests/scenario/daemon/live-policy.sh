@@ -1,7 +1,6 @@
 #!/bin/sh
 # Changing the policy at run time: a change applies in the next period, is recorded as a decision with the old values,
 # and survives a restart and the loss of the database.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra='[policy]

@@ -1,6 +1,5 @@
 #!/bin/sh
 # A live setting that conflicts with a changed configuration file is logged and ignored; the daemon starts.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 sim_conf

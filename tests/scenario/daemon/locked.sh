@@ -1,6 +1,5 @@
 #!/bin/sh
 # Another program locks the database: the loop continues, an alert is raised and cleared, and no record is lost.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 sim_conf

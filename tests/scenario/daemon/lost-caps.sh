@@ -1,7 +1,6 @@
 #!/bin/sh
 # A driver that acknowledges a cap and does not keep it: the alert write_failed names it, the cap is written again after
 # pauses, and no vGPU goes on hold. When the driver keeps caps again, the cap follows and the alert ends.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 sim_conf

@@ -1,6 +1,5 @@
 #!/bin/sh
 # A vGPU that disappears keeps its contract, raises an alert, and does not affect the other vGPUs.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 sim_conf

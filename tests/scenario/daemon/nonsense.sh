@@ -1,10 +1,8 @@
 #!/bin/sh
 # A busy time that no GPU can reach is not believed: the telemetry is invalid for this period, and no sample has the value.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # The telemetry is invalid for one period, which a slow machine must see.
 GOVER_HOST=fuse period_ms=1000 speed=1
-# shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/../host.sh"
 
 [ "$(id -u)" -eq 0 ] || skip_all "a bind mount needs root"

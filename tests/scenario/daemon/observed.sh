@@ -1,6 +1,5 @@
 #!/bin/sh
 # A decision that is repeated each period without being applied is logged once a minute.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra=$unfunded

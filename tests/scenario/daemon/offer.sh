@@ -1,7 +1,6 @@
 #!/bin/sh
 # A calm GPU makes an offer. It can be claimed once, the other vGPUs give cap to the new vGPU, and the sale is kept
 # after the probation. An unclaimed offer expires.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra='[policy]

@@ -2,7 +2,6 @@
 # A GPU with little room offers a small flavour only, another GPU offers two flavours at once. One of them is claimed,
 # or the offer is withdrawn. A flavour that can no longer be funded is removed from the open offer. A held offer keeps
 # its flavours over a crash, also without the history.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra='[policy]

@@ -1,9 +1,7 @@
 #!/bin/sh
 # If an allocation fails, gover-d logs one line and ends with status 1. The next start waits 10 s, changes no cap, and
 # raises an alert, which ends when it is acknowledged.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/faults.sh
 . "$(dirname "$0")/../faults.sh"
 
 sim_conf

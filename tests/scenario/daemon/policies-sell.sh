@@ -1,7 +1,6 @@
 #!/bin/sh
 # Every policy sells by its own rule. An offer remains while nothing changes and states the first cap of the new vGPU;
 # the claim gives that cap. The cap of a removed vGPU returns by the same rule.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra='[policy]

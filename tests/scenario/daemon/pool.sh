@@ -1,7 +1,6 @@
 #!/bin/sh
 # Receivers get free cap before any steal, each in proportion to the cap that it needs. Capacity freed by a removed vGPU
 # returns to the vGPUs below their contract; the rest is free.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra='[policy]

@@ -1,7 +1,6 @@
 #!/bin/sh
 # What an operator has seen of broken promises survives a restart of the daemon: cleared alerts with the caller that
 # acknowledged them, the broken time with the start of its counting, and an active alert, which is not raised again.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 receive_webhook

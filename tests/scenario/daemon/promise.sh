@@ -2,7 +2,6 @@
 # A broken promise is never silent: each cause is brought about on purpose, and raises exactly one alert promise_broken
 # with this cause, its text and its next command. The webhook receives it, and the diagnosis in REST has the same text.
 # Three vGPUs that want 108 % of the GPU come first.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 receive_webhook

@@ -1,7 +1,6 @@
 #!/bin/sh
 # kill -9 and a restart: contracts, holds, caps, GPU modes and changed settings are restored, and the log reports what
 # was restored. The simulated vGPUs end with the daemon and are created again; softgpu/restart.sh tests vGPUs that remain.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra="$unfunded

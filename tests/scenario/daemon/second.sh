@@ -1,6 +1,5 @@
 #!/bin/sh
 # A second daemon on the same socket, state directory or FPS socket fails to start; the first one continues.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 sim_conf

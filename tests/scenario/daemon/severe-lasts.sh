@@ -1,7 +1,6 @@
 #!/bin/sh
 # The alert for severe overload is raised once and lasts as long as the overload, also on a frozen GPU, after a late
 # tick, and after the removal of the vGPU that it names.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra='[policy]

@@ -1,7 +1,6 @@
 #!/bin/sh
 # Two vGPUs that are overloaded at the same time raise the alert severe_overload. The daemon runs the on_migrate program
 # for the VM to be migrated, and makes no steal.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 cat >"$dir/hook" <<EOF

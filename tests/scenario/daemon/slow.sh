@@ -1,9 +1,7 @@
 #!/bin/sh
 # A GPU whose readings take longer than a period does not stop the requests: periods are left out, and an alert says why.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 GOVER_HOST=fuse period_ms=400 speed=1
-# shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/../host.sh"
 
 [ -z "${GOVER_ASAN-}" ] || skip_all "the library that injects the faults has no sanitizer"

@@ -1,7 +1,6 @@
 #!/bin/sh
 # A vGPU above the overload threshold for three periods receives one fifth of the unused cap of the lightest vGPU,
 # in the tick of the third breach. The sum of the caps does not change.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 # The receiver bought 50 % but starts with the free 20 %. The donor uses little of its 80 %.

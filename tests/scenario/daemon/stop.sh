@@ -1,7 +1,6 @@
 #!/bin/sh
 # Start and stop under systemd: the daemon reports readiness, watchdog signals and the stop. A stop changes no cap and
 # no contract. The last hold is on disk, and only the state directory remains.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 python3 "$top/tests/helper/notify-sink.py" "$dir/notify" >"$dir/received" 2>&1 &

@@ -1,7 +1,6 @@
 #!/bin/sh
 # A vGPU at its minimum cap that becomes active gets cap in its first tick above the threshold: from the free pool, or
 # from the lightest donor if the pool is empty. In paper mode it gets cap after three periods.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 period_ms=250 speed=4

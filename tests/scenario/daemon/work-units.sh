@@ -1,7 +1,6 @@
 #!/bin/sh
 # On a GPU that counts units of work, contracts promise a rate of units and every interface shows rates instead of frame
 # rates. A broken promise gets help. A promise in the unit of another GPU is rejected.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra="ports = $dir/ports

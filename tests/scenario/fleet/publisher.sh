@@ -1,7 +1,6 @@
 #!/bin/sh
 # The publisher of gover-fleet makes a stand-in for Placement equal to the wanted state: what it writes, how many requests it
 # needs, and that it does so after each fault.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 cd "$top" || exit 1
 command -v python3 >/dev/null || skip_all "python3 is not installed"

@@ -1,8 +1,6 @@
 #!/bin/sh
 # A sale through libvirt's hook with QEMU: the contract is in force before the guest's first instruction, and ends with the domain.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/fleet/lib.sh
 . "$(dirname "$0")/../fleet/lib.sh"
 need_libvirt
 command -v qemu-system-x86_64 >/dev/null || skip_all "no qemu-system-x86_64"

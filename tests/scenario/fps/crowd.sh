@@ -1,11 +1,8 @@
 #!/bin/sh
 # Neither a user nor a vGPU with thousands of connections keeps the programs of another vGPU from reporting. Refused
 # connections are counted and raise an alert that names the user or the vGPU.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/softgpu.sh
 . "$(dirname "$0")/../softgpu.sh"
-# shellcheck source=tests/scenario/fps/lib.sh
 . "$(dirname "$0")/../fps/lib.sh"
 files_max=$(awk '/^Max open files/ {print $5}' /proc/self/limits) # the hard limit
 [ "$files_max" = unlimited ] || [ "$files_max" -ge 6000 ] || skip_all "the limit of open files is too low"

@@ -1,7 +1,6 @@
 #!/bin/sh
 # Reports of a guest are untrusted. False reports give its vGPU no cap above its contract, affect no other vGPU, and
 # do not keep the daemon busy. Low FPS on an idle GPU is reported as not GPU-bound.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 guest=''

@@ -1,9 +1,7 @@
 #!/bin/sh
 # The Vulkan layer counts each presented window once. This also applies to several threads, to a loaded preload library,
 # and to OpenGL programs whose calls are translated to Vulkan.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/fps/lib.sh
 . "$(dirname "$0")/../fps/lib.sh"
 layer=$B/libgover-fps-layer.so
 [ -e "$layer" ] || skip_all "the layer was not built: no Vulkan headers"

@@ -1,8 +1,6 @@
 #!/bin/sh
 # A connection that outlives its process counts for no other vGPU, even if a process of another vGPU gets the same pid.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/softgpu.sh
 . "$(dirname "$0")/../softgpu.sh"
 
 period_ms=200 max_vgpus=2

@@ -1,8 +1,6 @@
 #!/bin/sh
 # The daemon starts late, is killed, and starts again: the program continues, and its frames are counted again.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/fps/lib.sh
 . "$(dirname "$0")/../fps/lib.sh"
 
 sink() { # sink NAME: start a fake daemon that writes its counters to a file

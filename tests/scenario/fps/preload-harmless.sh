@@ -1,8 +1,6 @@
 #!/bin/sh
 # The preload never ends or blocks its host program, prints nothing, and keeps errno, environment and fds.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/fps/lib.sh
 . "$(dirname "$0")/../fps/lib.sh"
 
 silent() { # silent command...: succeeds and prints nothing

@@ -1,9 +1,7 @@
 #!/bin/sh
 # The preload and the receiver under valgrind: no invalid access, no uninitialised value, no leak, and every frame
 # is counted.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/fps/lib.sh
 . "$(dirname "$0")/../fps/lib.sh"
 command -v valgrind >/dev/null || skip_all "valgrind is not installed"
 [ -n "${GOVER_ASAN-}" ] && skip_all "valgrind does not work with a sanitizer"

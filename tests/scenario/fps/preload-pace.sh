@@ -1,8 +1,6 @@
 #!/bin/sh
 # GOVER_FPS_MAX and the limit of the daemon restrict frames per second, with and without counting.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/fps/lib.sh
 . "$(dirname "$0")/../fps/lib.sh"
 
 ms() { # ms command...: print the run time

@@ -1,8 +1,6 @@
 #!/bin/sh
 # Threads, children, exec and kill: each frame is counted exactly once.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/fps/lib.sh
 . "$(dirname "$0")/../fps/lib.sh"
 
 is "16 threads, more than the library has lanes" "$(counted threads 1000)" \

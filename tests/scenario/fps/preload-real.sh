@@ -1,8 +1,6 @@
 #!/bin/sh
 # Real programs with Mesa's software renderer: frames counted = frames drawn.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/fps/lib.sh
 . "$(dirname "$0")/../fps/lib.sh"
 start_x 1280x1024
 export LP_NUM_THREADS=0

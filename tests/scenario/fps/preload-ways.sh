@@ -1,8 +1,6 @@
 #!/bin/sh
 # For each presenting function and each way to find this function: frames counted = frames drawn.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/fps/lib.sh
 . "$(dirname "$0")/../fps/lib.sh"
 
 ways="direct dlsym RTLD_DEFAULT RTLD_NEXT dlopen-NULL dlvsym proc proc-arb proc-of-proc"

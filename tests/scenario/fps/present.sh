@@ -1,8 +1,6 @@
 #!/bin/sh
 # A program that waits inside glXSwapBuffers() is distinguished from a program that presents nothing.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/fps/lib.sh
 . "$(dirname "$0")/../fps/lib.sh"
 
 "$B/tests/fps-sink" "$fps" >>"$dir/counts" 2>&1 &

@@ -1,10 +1,8 @@
 #!/bin/sh
 # The file system of gover-sim rejects the same operations as a kernel with the same errors, also for root. gover-sim
 # starts and ends cleanly.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 GOVER_HOST=fuse
-# shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/../host.sh"
 
 # --- the command line of gover-sim ---

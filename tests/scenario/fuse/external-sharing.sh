@@ -1,10 +1,8 @@
 #!/bin/sh
 # [gpu] sharing after external changes, and on a kernel without its files: --restore works on a GPU whose sharing cannot be
 # set, and the daemon sets a sharing and a ceiling again that another program has changed.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 GOVER_HOST=fuse
-# shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/../host.sh"
 
 # --- --restore on a kernel without gover_sharing and without leases ---

@@ -1,10 +1,8 @@
 #!/bin/sh
 # The configuration of a host with GVT-g: a single GPU needs no configuration; with several GPUs, each section [gpu]
 # needs its parent. The daemon finds existing and later vGPUs of each GPU and survives the loss of a whole GPU.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 GOVER_HOST=fuse
-# shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/../host.sh"
 
 gpus=$dir/sys/class/mdev_bus

@@ -2,10 +2,8 @@
 # Ten thousand external operations on two GPUs while the daemon ticks: vGPUs are created and removed, and their loads
 # and caps are set. In the end the state of the daemon equals the files of the GPUs, every cap can be set, and no alert
 # or open file is left.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 GOVER_HOST=fuse
-# shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/../host.sh"
 
 operations=10000 seed=${GOVER_SEED:-1}

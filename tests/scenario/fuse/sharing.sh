@@ -1,10 +1,8 @@
 #!/bin/sh
 # [gpu] sharing on a host with GVT-g: with guarantee, a vGPU uses the time that others leave unused, up to its contract,
 # and only its cap when the others have work. The daemon does not start if the GPU has only hard caps.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 GOVER_HOST=fuse
-# shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/../host.sh"
 
 host_setup

@@ -1,12 +1,9 @@
 #!/bin/sh
 # A thousand vGPUs on twenty GPUs with a period of one second: all are found and sampled, have leases and get cap if they
 # need it. make bench-vgpus measures the duration of a tick.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 GOVER_HOST=fuse
-# shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/../host.sh"
-# shellcheck source=tests/bench/thousand.sh
 . "$top/tests/bench/thousand.sh"
 
 fuse_mount "$dir/sys" --gpus 20 --vgpus 50

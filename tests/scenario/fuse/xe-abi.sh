@@ -1,12 +1,9 @@
 #!/bin/sh
 # The tree of gover-sim mount --kind xe is that of the kernel's ABI document: paths, permissions, defaults, choices and errors.
 # A FUSE has no PMU: the counters are files in the folder "counters".
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 GOVER_HOST=fuse
-# shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/../host.sh"
-# shellcheck source=tests/kernel/xe/lib.sh
 . "$top/tests/kernel/xe/lib.sh"
 
 fuse_mount "$dir/sys" --kind xe --gpus 2 --vgpus 9

@@ -1,7 +1,6 @@
 #!/bin/sh
 # A repeated claim is answered as long as its vGPU exists: after kill -9 before the history was written, after its
 # probation and a restart, and after the loss of the history.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra='[policy]

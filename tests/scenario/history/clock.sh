@@ -2,7 +2,6 @@
 # A wall clock that jumps loses no row of the history: it jumps ahead by 800 days for a few seconds, back by a day and to
 # 1970, and the daemon starts with a clock that is ahead. Afterwards, queries and sums are right. A suspend of an hour is
 # no jump.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 day=86400

@@ -1,10 +1,8 @@
 #!/bin/sh
 # The contracts file is checked as a whole before a GPU is opened: an entry that cannot be adopted ends the start, and no
 # cap is written and no vGPU is created, also for the entries before it.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 GOVER_HOST=fuse
-# shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/../host.sh"
 
 host_setup

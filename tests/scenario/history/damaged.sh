@@ -2,7 +2,6 @@
 # A damaged history is set aside, and a new one begins: the change is logged, an alert and the host name the file, ids
 # continue, and contracts, prices and open alerts remain. A database of an older version is migrated; one of a newer version is
 # not changed.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 db=$dir/state/history.db

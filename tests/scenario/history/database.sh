@@ -1,6 +1,5 @@
 #!/bin/sh
 # The loop continues and contracts remain if the database is deleted or belongs to another program.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 sim_conf

@@ -1,9 +1,7 @@
 #!/bin/sh
 # Each route that changes something, on a disk that fails in each step of a durable write: the answer is 507, and nothing
 # has changed, now and after kill -9. Once the disk works, the answer is 2xx, and the change survives kill -9.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/faults.sh
 . "$(dirname "$0")/../faults.sh"
 
 conf_extra="[gpu gpu1]

@@ -1,7 +1,6 @@
 #!/bin/sh
 # The contracts file is lost, damaged or older than the database: contracts and holds come from the database. If file
 # and database are lost, no contract is created, and the log names the vGPUs without a contract.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra=$unfunded

@@ -1,7 +1,6 @@
 #!/bin/sh
 # The database is deleted: new ids are higher than all earlier ids, so that a client's cursor stays valid after a
 # clean stop and after kill -9. With the database, ids continue without a gap.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 sim_conf

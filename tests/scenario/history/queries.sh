@@ -1,7 +1,6 @@
 #!/bin/sh
 # Queries of the history never delay a change, leave room for other callers, end at their time limit, and are interrupted
 # when the daemon stops. The database is prepared so that a query of the audit records never ends by itself.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 limit() { # limit SECONDS: sets the time limit of queries

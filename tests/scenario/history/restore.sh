@@ -1,6 +1,5 @@
 #!/bin/sh
 # --restore names the vGPUs that it cannot restore, and does not change the stored contracts and last caps.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra='[gpu gpu1]

@@ -2,7 +2,6 @@
 # If the contracts file cannot be written, a request is answered with 507 and changes nothing, and an alert reports the
 # file. A hold after an external change is written as soon as possible. If the caps file is on a full disk, the vGPU is
 # not created.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 sim_conf

@@ -1,11 +1,8 @@
 #!/bin/sh
 # The daemon is killed before and after a changed contract is stored: no cap is above its stored contract, also after the
 # restart, and the contract is the old or the new one.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/faults.sh
 . "$(dirname "$0")/../faults.sh"
-# shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/../host.sh"
 
 host_vfs='a:5'

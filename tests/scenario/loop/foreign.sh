@@ -1,9 +1,7 @@
 #!/bin/sh
 # Another program writes a cap to the scheduler: the vGPU is held at that cap, the daemon does not change it, and after
 # a release the policy changes it again.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/../host.sh"
 
 conf_extra='[offer]

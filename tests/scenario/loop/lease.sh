@@ -2,9 +2,7 @@
 # kill -9 without a restart within the lease: the scheduler restores the initial caps by itself. A later daemon sets
 # the last caps of the killed daemon, restores the contracts and puts no vGPU on hold. On a host without leases, the caps
 # stay.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/../host.sh"
 
 lease_ms=$((period_ms * 4))

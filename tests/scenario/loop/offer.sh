@@ -1,9 +1,7 @@
 #!/bin/sh
 # With little load an offer is made and claimed. The new vGPU is created, gets cap from the other vGPUs, and is kept
 # after the probation. After its contract is removed, its cap returns to the other vGPUs.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/../host.sh"
 
 conf_extra="[policy]

@@ -1,9 +1,7 @@
 #!/bin/sh
 # A vGPU is removed while its tenant and another tenant are busy: the loop continues, the other vGPU is not affected,
 # and a new vGPU with the same name gets the contract and the cap of the removed vGPU.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/../host.sh"
 
 conf_extra='[offer]

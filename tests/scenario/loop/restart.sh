@@ -1,9 +1,7 @@
 #!/bin/sh
 # A stop and a crash, each with a restart within the lease: no cap is changed or written, and the daemon continues
 # from its previous state.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/../host.sh"
 
 # A new vGPU gets exactly the free cap, also on a slow machine.

@@ -1,9 +1,7 @@
 #!/bin/sh
 # Three tenants with full load and caps of 20, 30 and 50 %: over ten seconds each vGPU gets its share within one
 # percentage point, and the daemon does not change the caps.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/../host.sh"
 
 host_vfs='a:20 b:30 c:50'

@@ -1,9 +1,7 @@
 #!/bin/sh
 # A vGPU above the overload threshold for three periods gets one fifth of the unused cap of the lightest vGPU. In the
 # end the cap of this vGPU equals its contract, and the caps in the scheduler equal those in the daemon.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/../host.sh"
 
 # A new vGPU gets exactly the free cap, also on a slow machine.

@@ -1,7 +1,6 @@
 #!/bin/sh
 # Every change is recorded in the audit: principal, origin, request, values before and after. Read-only and refused
 # requests are not recorded. The audit persists across a restart, is logged, and contains no token.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 tcp

@@ -1,7 +1,6 @@
 #!/bin/sh
 # Ten thousand invalid tokens: ticks stay on time, clients with a valid token are served, also from the same address,
 # and memory, log and database do not grow.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 tries=10000

@@ -2,7 +2,6 @@
 # A client certificate gives the scope of the section [client NAME] that has its subject. A certificate that is expired,
 # made for servers, weak, or issued by another CA gives no rights. An unknown subject gives none either. A changed file of CAs
 # applies without a restart, also to open connections.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 command -v openssl >/dev/null || skip_all "no openssl to create a certificate"
 

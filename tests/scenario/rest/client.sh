@@ -2,7 +2,6 @@
 # A client generated from the REST description compiles in strict mode and lists, sells, holds, changes, claims and
 # removes. The generator
 # comes from npm, into $B/openapi-client; without it the scenario is skipped.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 for program in node npm; do

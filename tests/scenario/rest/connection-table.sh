@@ -1,7 +1,6 @@
 #!/bin/sh
 # Abusive clients: 500 clients that never finish a request, 100 event streams that never read, bodies of 1 GiB.
 # Periods stay on time, memory stays bounded, and normal requests are answered.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 sim_conf

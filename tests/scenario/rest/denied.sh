@@ -1,7 +1,6 @@
 #!/bin/sh
 # A user without access to the unix socket: the message names the user, the group and the command. Users and groups
 # are real: /etc/passwd and /etc/group of a mount namespace.
-# shellcheck source=tests/scenario/lib.sh
 if [ "${1-}" = inside ]; then # the files of the namespace, then the command as user 4711
   mount --bind "$2/passwd" /etc/passwd && mount --bind "$2/group" /etc/group || exit 99
   group=$3 more=$4

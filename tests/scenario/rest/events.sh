@@ -1,6 +1,5 @@
 #!/bin/sh
 # Server-sent events: kinds, resuming by id, also over a restart, and slow clients that do not delay the daemon.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra=$unfunded

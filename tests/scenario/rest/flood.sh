@@ -1,7 +1,6 @@
 #!/bin/sh
 # The memory of the daemon after a flood of requests: 400 connections send large bodies at the same time, and each of
 # them changes a contract, so that small blocks that stay in use lie above large free ones.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 [ -z "${GOVER_ASAN-}" ] || skip_all "a sanitizer keeps freed memory"
 

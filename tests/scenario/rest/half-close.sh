@@ -1,7 +1,6 @@
 #!/bin/sh
 # A client that closes its sending side after the request gets its answer. Exception: while another connection is open,
 # libmicrohttpd 0.9.75 reads the end of the bytes before it sends a deferred reply, and the answer to a change is lost.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 request() { # request METHOD PATH BODY: prints a request

@@ -1,7 +1,6 @@
 #!/bin/sh
 # HTTP semantics of REST (RFC 9110): types and codings of bodies, conditions, and forms of
 # the request target.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 send() { # send METHOD PATH [OPTION...]: prints the status; $dir/head and $dir/body contain the answer

@@ -1,7 +1,6 @@
 #!/bin/sh
 # Clients that drive gover-d into a limit of its memory: bodies that are not complete, answers that are not read, event
 # streams and queries. What does not fit is refused with a problem document, and the daemon goes on.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 [ -z "${GOVER_ASAN-}" ] || skip_all "a sanitizer needs more memory"
 

@@ -1,7 +1,6 @@
 #!/bin/sh
 # Forms of requests on the unix socket, on TCP and on TLS, each with a second request behind it. A form that another program
 # could read differently is refused and ends its connection, so that the second request gets no answer.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 answered() { python3 "$top/tests/openapi/heads.py" "$@"; } # answered KIND PLACE [TOKEN]: each answer is as in the table

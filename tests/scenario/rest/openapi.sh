@@ -1,7 +1,6 @@
 #!/bin/sh
 # Compares the REST description with the daemon in both directions: every route is described, every described answer occurs,
 # and each answer matches its schema.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # Debian's Python: another Python would not find python3-jsonschema.
 python=python3

@@ -1,7 +1,6 @@
 #!/bin/sh
 # The files of the web page as the daemon serves them, without a browser: contents, types and ETags. No other file is
 # served.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra='[gpu gpu1]

@@ -2,7 +2,6 @@
 # Access on the unix socket by the user and the groups of the calling process, as reported by the kernel.
 # Needs root, to run requests as other users.
 # shellcheck disable=SC2016 # of gojq, of the inner shell, or literal backquotes
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 [ "$(id -u)" -eq 0 ] || skip_all "needs root to send requests as other users"
 command -v setpriv >/dev/null || skip_all "no setpriv here (util-linux)"

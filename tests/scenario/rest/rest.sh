@@ -1,7 +1,6 @@
 #!/bin/sh
 # REST of the running daemon: methods, queries, history, metrics, changes with and without a writable disk, and clients
 # that disconnect early.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 sim_conf

@@ -1,7 +1,6 @@
 #!/bin/sh
 # Socket activation: the daemon uses the sockets from systemd by their names and opens no other sockets. When it stops,
 # the sockets remain. It does not start with an unknown socket.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 command -v systemd-socket-activate >/dev/null || skip_all "no systemd-socket-activate"
 

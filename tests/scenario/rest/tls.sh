@@ -1,7 +1,6 @@
 #!/bin/sh
 # TLS is required for an address other than loopback. curl and gover-ctl connect with a test certificate. Plain HTTP
 # and versions before TLS 1.2 are rejected. Certificates are reloaded while the daemon runs.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 command -v openssl >/dev/null || skip_all "no openssl to create a certificate"
 

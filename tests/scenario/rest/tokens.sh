@@ -3,7 +3,6 @@
 # revokes them.
 # A token appears only in the file that gover-ctl writes.
 # shellcheck disable=SC2016 # of gojq, of the inner shell, or literal backquotes
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 tcp

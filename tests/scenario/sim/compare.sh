@@ -1,6 +1,5 @@
 #!/bin/sh
 # gover-sim compare: the numbers equal the numbers of single runs.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 cd "$top" || exit 1
 

@@ -1,7 +1,6 @@
 #!/bin/sh
 # tests/bench/eval/adversarial, in virtual time: demand that is made to mislead policies, at one control period, without and
 # with a hook without effect.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 adversarial() { "$B/eval/adversarial" "$@"; }

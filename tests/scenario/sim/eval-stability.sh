@@ -1,7 +1,6 @@
 #!/bin/sh
 # tests/bench/eval/stability, in virtual time: with policy qos, caps follow demand that alternates between two values and then
 # settle, and they come to rest under constant demands that may exceed the GPU.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 "$B/eval/stability" waves >"$dir/table" 2>"$dir/err"

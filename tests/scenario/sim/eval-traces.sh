@@ -1,6 +1,5 @@
 #!/bin/sh
 # Recorded GPU load: tests/bench/eval/hpa-traces with valid and with invalid files, and a small make eval-traces.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 cd "$top" || exit 1
 

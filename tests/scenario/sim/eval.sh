@@ -1,6 +1,5 @@
 #!/bin/sh
 # The evaluation of the paper in virtual time: make eval with one seed, and the verdicts of its check list.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 cd "$top" || exit 1
 [ -z "${GOVER_ASAN-}" ] || skip_all "a thousand runs of gover-sim; run.sh and compare.sh test some"

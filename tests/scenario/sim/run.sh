@@ -1,6 +1,5 @@
 #!/bin/sh
 # gover-sim run: runs a scenario, prints a summary, and gives the same bytes with the same seed.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 cd "$top" || exit 1
 

@@ -1,9 +1,7 @@
 #!/bin/sh
 # fps_source = bpf: the kernel counts the frames of programs with an unchanged environment for the vGPU of their control
 # group. Each drawn frame is counted exactly once, however it is presented.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/softgpu.sh
 . "$(dirname "$0")/../softgpu.sh"
 
 # shellcheck disable=SC2034 # read by softgpu.sh

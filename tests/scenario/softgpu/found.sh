@@ -1,9 +1,7 @@
 #!/bin/sh
 # vGPUs created by other programs: found with their cap, limited to the GPU in the first tick, given a contract on
 # their GPU, and never created again. Also tests the caps that --restore sets in the kernel.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/softgpu.sh
 . "$(dirname "$0")/../softgpu.sh"
 
 period_ms=200

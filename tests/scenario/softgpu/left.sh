@@ -1,9 +1,7 @@
 #!/bin/sh
 # Control groups while no daemon runs: a removed foreign group is forgotten, a restore keeps the last caps for the
 # next start, and a dry run changes nothing.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/softgpu.sh
 . "$(dirname "$0")/../softgpu.sh"
 
 period_ms=200

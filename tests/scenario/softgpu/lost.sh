@@ -1,9 +1,7 @@
 #!/bin/sh
 # kill -9 and loss of the contracts file: groups, contracts and caps stay. If the database is lost too, the groups are
 # held at their caps until they get contracts again.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/softgpu.sh
 . "$(dirname "$0")/../softgpu.sh"
 
 softgpu_conf

@@ -1,9 +1,7 @@
 #!/bin/sh
 # The closed loop with a real OpenGL program: its vGPU gets cap by steals until the target FPS is reached, and the
 # kernel's quota equals the cap of the decision.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/softgpu.sh
 . "$(dirname "$0")/../softgpu.sh"
 
 conf_extra=$unfunded

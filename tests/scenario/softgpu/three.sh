@@ -3,9 +3,7 @@
 # c needs 48 %, and each contract is 50 %. The caps stop changing. No tenant gets less than the smaller of its demand and
 # its share of the contracts (a third each), so c alone is short, and not by more than the excess. Tested with hard caps
 # and with guarantees.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/softgpu.sh
 . "$(dirname "$0")/../softgpu.sh"
 
 conf_extra='[policy]

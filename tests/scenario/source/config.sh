@@ -2,7 +2,6 @@
 # The configuration in gover-d and gover-ctl: printed text loads again, errors contain the line number, the command
 # line overrides the file, and a check starts no daemon and writes no file.
 # shellcheck disable=SC2317 # functions that "ok" calls
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 unset JOURNAL_STREAM # messages go to stderr

@@ -1,6 +1,5 @@
 #!/bin/sh
 # `make dist` writes the files of the last commit to an archive, which is the same each time.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 cd "$top" || exit 1
 git rev-parse -q --verify HEAD >"$dir/commit" 2>&1 || skip_all "no git, or not a repository"

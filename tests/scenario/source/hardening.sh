@@ -1,7 +1,6 @@
 #!/bin/sh
 # A plain `make` hardens each program and library as the Debian packages do, and other users of the host cannot read the
 # state of the daemon.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 hardened() { # hardened FILE: its functions cannot be rebound after the start, and its stack is guarded and not executable

@@ -2,7 +2,6 @@
 # Checks the source tree: headers of files, the order of includes, sizes of functions and files.
 # Reads the sources only and prints file and line of each violation.
 # shellcheck disable=SC2016 # what stands in single quotes is for awk
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 cd "$top" || exit 1
 

@@ -1,7 +1,6 @@
 #!/bin/sh
 # Checks the rules of the Makefile without building anything: a program of the tests is linked again when one of its sources
 # changes, or a header of such a source.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 cd "$top" || exit 1
 B=${B#"$top"/} # as in the dependency files of make

@@ -2,7 +2,6 @@
 # The runbook: each alert has a page with the same headings, and severity, delays, commands, configuration keys, metrics,
 # rules and links in the pages exist.
 # shellcheck disable=SC2016,SC2086 # lists of files; back quotes in single quotes are those of the pages
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 cd "$top" || exit 1
 pages=docs/runbook

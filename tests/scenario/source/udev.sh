@@ -1,6 +1,5 @@
 #!/bin/sh
 # Runs the command of the udev rule for SR-IOV on a copy of the tree: it permits writing time slices and priorities only.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 admin=$dir/device/sriov_admin

@@ -1,7 +1,6 @@
 #!/bin/sh
 # Installs gover into a folder and checks the units: systemd accepts every line, the sandbox is tight, and every
 # reference exists.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 command -v systemd-analyze >/dev/null || skip_all "no systemd-analyze"
 

@@ -1,6 +1,5 @@
 #!/bin/sh
 # The file VERSION is the only place of the version: each program prints it, and each document that repeats it agrees.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 cd "$top" || exit 1
 version=$(cat VERSION)

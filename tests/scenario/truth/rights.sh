@@ -1,7 +1,6 @@
 #!/bin/sh
 # Backend drm on the proc of this host: each way in which the kernel hides processes or their files from the daemon makes the use
 # unknown, with the reason. The table is printed: source, way, what is reported.
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 [ "$(id -u)" = 0 ] || skip_all "needs root"

@@ -1,9 +1,7 @@
 #!/bin/sh
 # Backend drm observes control groups that share a GPU: use, contracts, alerts, history and advice, and no caps. The host is a
 # folder (tests/truth/drm-host.py).
-# shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/scenario/fps/lib.sh
 . "$(dirname "$0")/../fps/lib.sh"
 
 host=$dir/host
