@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The OpenCL functions that the device double implements, with the types of the OpenCL headers.
- * double_clX() implements clX(). unsupported.c contains the functions that OpenCL 1.2 does not
+ * double_clX() implements clX(). dispatch.c contains the functions that OpenCL 1.2 does not
  * require of a device without images.
  */
 #ifndef TESTS_DOUBLE_API_H
@@ -89,68 +89,9 @@
 	X(clGetDeviceAndHostTimer)                  \
 	X(clGetHostTimer)
 
-/* In unsupported.c. */
-#define DOUBLE_UNSUPPORTED(X)                 \
-	X(clCreateImage2D)                    \
-	X(clCreateImage3D)                    \
-	X(clGetImageInfo)                     \
-	X(clCreateSampler)                    \
-	X(clRetainSampler)                    \
-	X(clReleaseSampler)                   \
-	X(clGetSamplerInfo)                   \
-	X(clEnqueueReadImage)                 \
-	X(clEnqueueWriteImage)                \
-	X(clEnqueueCopyImage)                 \
-	X(clEnqueueCopyImageToBuffer)         \
-	X(clEnqueueCopyBufferToImage)         \
-	X(clEnqueueMapImage)                  \
-	X(clEnqueueNativeKernel)              \
-	X(clCreateFromGLBuffer)               \
-	X(clCreateFromGLTexture2D)            \
-	X(clCreateFromGLTexture3D)            \
-	X(clCreateFromGLRenderbuffer)         \
-	X(clGetGLObjectInfo)                  \
-	X(clGetGLTextureInfo)                 \
-	X(clEnqueueAcquireGLObjects)          \
-	X(clEnqueueReleaseGLObjects)          \
-	X(clGetGLContextInfoKHR)              \
-	X(clCreateSubDevicesEXT)              \
-	X(clRetainDeviceEXT)                  \
-	X(clReleaseDeviceEXT)                 \
-	X(clCreateEventFromGLsyncKHR)         \
-	X(clCreateImage)                      \
-	X(clEnqueueFillImage)                 \
-	X(clCreateFromGLTexture)              \
-	X(clCreateFromEGLImageKHR)            \
-	X(clEnqueueAcquireEGLObjectsKHR)      \
-	X(clEnqueueReleaseEGLObjectsKHR)      \
-	X(clCreateEventFromEGLSyncKHR)        \
-	X(clCreatePipe)                       \
-	X(clGetPipeInfo)                      \
-	X(clSVMAlloc)                         \
-	X(clSVMFree)                          \
-	X(clEnqueueSVMFree)                   \
-	X(clEnqueueSVMMemcpy)                 \
-	X(clEnqueueSVMMemFill)                \
-	X(clEnqueueSVMMap)                    \
-	X(clEnqueueSVMUnmap)                  \
-	X(clCreateSamplerWithProperties)      \
-	X(clSetKernelArgSVMPointer)           \
-	X(clSetKernelExecInfo)                \
-	X(clGetKernelSubGroupInfoKHR)         \
-	X(clCreateProgramWithIL)              \
-	X(clEnqueueSVMMigrateMem)             \
-	X(clGetKernelSubGroupInfo)            \
-	X(clSetDefaultDeviceCommandQueue)     \
-	X(clSetProgramReleaseCallback)        \
-	X(clSetProgramSpecializationConstant) \
-	X(clCreateImageWithProperties)        \
-	X(clSetContextDestructorCallback)
-
 /* The types of functions have other names in newer headers, but the table is the same. */
 #define DECLARE(name) __typeof__(*((struct _cl_icd_dispatch *)0)->name) double_##name;
 DOUBLE_FUNCTIONS(DECLARE)
-DOUBLE_UNSUPPORTED(DECLARE)
 #undef DECLARE
 
 /* Defines clRetainX() and clReleaseX(). */
@@ -167,7 +108,5 @@ DOUBLE_UNSUPPORTED(DECLARE)
 
 /* An exported function: see exports.map. */
 cl_int clIcdGetPlatformIDsKHR(cl_uint room, cl_platform_id *platforms, cl_uint *ret_n);
-
-void *double_unsupported(void); /* functions of other systems, of unknown type */
 
 #endif
