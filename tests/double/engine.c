@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The commands of this process. Lock order: event_lock, then store_lock. The completer never holds
- * event_lock while it applies an effect.
+ * The commands and events of this process. Lock order: event_lock, then store_lock. The completer
+ * never holds event_lock while it applies an effect.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -12,14 +12,166 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "tests/double/api.h"
 #include "tests/double/engine.h"
-#include "tests/double/event.h"
 #include "tests/double/launch.h"
 #include "tests/double/setup.h"
 #include "tests/double/store.h"
 
 /* How often a process that waits looks for ended clients and for launches that became earlier. */
 #define LOOK_NS 5000000
+
+/* A command that waits for the event which owns the edge. */
+struct edge {
+	struct edge *next;
+	cl_event waiter;  /* held */
+	bool is_explicit; /* named by a wait list: a failure of the event is a failure of the waiter
+			   */
+};
+
+struct callback {
+	struct callback *next;
+	void(CL_CALLBACK *call)(cl_event, cl_int, void *);
+	void *data;
+	cl_int type, status;
+	cl_event event; /* held while it waits to be called */
+};
+
+struct _cl_event {
+	struct object object;
+	cl_context context;
+	cl_command_queue queue; /* NULL: a user event */
+	cl_command_type type;
+	cl_int status;
+	cl_int failure;			  /* what the status will be; 0: none */
+	bool is_submitted;		  /* or complete */
+	bool is_over;			  /* the launch has ended on the device */
+	unsigned unsubmitted, incomplete; /* events that it waits for */
+	struct edge *edges;
+	struct callback *callbacks;
+	uint64_t seq; /* of the launch on the device; 0: none */
+	uint64_t queued_ns, submit_ns, start_ns, end_ns;
+	struct work work;
+	cl_event next;		/* in one list of the engine */
+	cl_event before, after; /* in the queue */
+};
+
+/* Protects all members of events. */
+static pthread_mutex_t event_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t event_changed = PTHREAD_COND_INITIALIZER; /* an event is complete */
+
+/* Callbacks to run, in order. */
+static struct callback *due, *last_due;
+static pthread_cond_t is_due = PTHREAD_COND_INITIALIZER;
+static bool is_running; /* the thread of callbacks exists */
+
+static void destroy_event(void *object)
+{
+	cl_event event = object;
+
+	while (event->callbacks) {
+		struct callback *callback = event->callbacks;
+
+		event->callbacks = callback->next;
+		free(callback);
+	}
+	/* Only a user event without a result. Commands that wait for it never run. */
+	while (event->edges) {
+		struct edge *edge = event->edges;
+
+		event->edges = edge->next;
+		free(edge);
+	}
+	object_unhold(event->queue);
+	object_unhold(event->context);
+	free(event);
+}
+
+/* Creates an event with one reference. Returns NULL if memory is short. */
+static cl_event new_event(cl_context context, cl_command_queue queue, cl_command_type type)
+{
+	cl_event event = calloc(1, sizeof(*event));
+
+	if (!event)
+		return NULL;
+	object_init(&event->object, OBJECT_EVENT, destroy_event);
+	object_hold(context);
+	event->context = context;
+	if (queue)
+		object_hold(queue);
+	event->queue = queue;
+	event->type = type;
+	event->status = queue ? CL_QUEUED : CL_SUBMITTED;
+	return event;
+}
+
+/* The status at this time: a launch on the device is running after its start. */
+static cl_int status_of(cl_event event)
+{
+	cl_int status;
+
+	pthread_mutex_lock(&event_lock);
+	status = event->status;
+	if (status == CL_SUBMITTED && event->seq != 0 && event->start_ns <= store_now_ns())
+		status = CL_RUNNING;
+	pthread_mutex_unlock(&event_lock);
+	return status;
+}
+
+/* Queues callbacks for @status and the earlier states. The lock is held. */
+static void notify(cl_event event, cl_int status)
+{
+	struct callback **link = &event->callbacks;
+
+	while (*link) {
+		struct callback *callback = *link;
+
+		if (callback->type < status) {
+			link = &callback->next;
+			continue;
+		}
+		*link = callback->next;
+		callback->next = NULL;
+		/* A command that fails reports the error to all callbacks. */
+		callback->status = status < 0 ? status : callback->type;
+		callback->event = event;
+		object_hold(event);
+		*(due ? &last_due->next : &due) = callback;
+		last_due = callback;
+		pthread_cond_signal(&is_due);
+	}
+}
+
+static void *run_callbacks(void *unused)
+{
+	(void)unused;
+	pthread_mutex_lock(&event_lock);
+	for (;;) {
+		struct callback *callback = due;
+
+		if (!callback) {
+			pthread_cond_wait(&is_due, &event_lock);
+			continue;
+		}
+		due = callback->next;
+		pthread_mutex_unlock(&event_lock);
+		callback->call(callback->event, callback->status, callback->data);
+		object_unhold(callback->event);
+		free(callback);
+		pthread_mutex_lock(&event_lock);
+	}
+	return NULL;
+}
+
+/* Waits until @event is complete or failed, and returns its status. The lock is held. */
+static cl_int wait_for_end(cl_event event)
+{
+	while (event->status > CL_COMPLETE)
+		pthread_cond_wait(&event_changed, &event_lock);
+	return event->status;
+}
+
+/* --- the device --- */
 
 struct list {
 	cl_event first, last;
@@ -148,7 +300,7 @@ static void submit_chain(cl_event event)
 		event->submit_ns = store_now_ns();
 		if (event->status > CL_SUBMITTED)
 			event->status = CL_SUBMITTED;
-		event_notify(event, CL_SUBMITTED);
+		notify(event, CL_SUBMITTED);
 		if (event->work.kind == WORK_LAUNCH && !event->failure)
 			push(&engine.outbox, event);
 		else
@@ -186,7 +338,8 @@ static void leave_queue(cl_event event)
 		queue->barrier = NULL;
 }
 
-void engine_complete(cl_event event, cl_int status)
+/* Completes an event with CL_COMPLETE or an error. The lock is held. */
+static void complete_event(cl_event event, cl_int status)
 {
 	struct edge *edges = event->edges;
 	bool was_submitted = event->is_submitted;
@@ -196,7 +349,7 @@ void engine_complete(cl_event event, cl_int status)
 	event->status = status;
 	if (event->queue)
 		leave_queue(event);
-	event_notify(event, status);
+	notify(event, status);
 	while (edges) {
 		struct edge *edge = edges;
 
@@ -260,7 +413,7 @@ static void complete(cl_event event)
 	pthread_mutex_lock(&event_lock);
 	if (work.kind != WORK_LAUNCH)
 		event->end_ns = store_now_ns();
-	engine_complete(event, failure ? failure : CL_COMPLETE);
+	complete_event(event, failure ? failure : CL_COMPLETE);
 	pthread_mutex_unlock(&event_lock);
 	drop_work(&work);
 	object_unhold(event);
@@ -341,24 +494,30 @@ static void *run_completer(void *unused)
 }
 
 /* The signals of the application are handled by its own threads. */
-static int start_thread(void)
+static int start_thread(void *(*run)(void *))
 {
-	pthread_condattr_t clock;
 	pthread_t thread;
 	sigset_t all, old;
 	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	rc = pthread_create(&thread, NULL, run, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (rc == 0)
+		pthread_detach(thread);
+	return -rc;
+}
+
+static int start_completer(void)
+{
+	pthread_condattr_t clock;
 
 	pthread_condattr_init(&clock);
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
 	pthread_cond_init(&engine.work, &clock);
 	pthread_condattr_destroy(&clock);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&thread, NULL, run_completer, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (rc == 0)
-		pthread_detach(thread);
-	return -rc;
+	return start_thread(run_completer);
 }
 
 static void start(void)
@@ -377,7 +536,7 @@ static void start(void)
 	if (start_code == 0) {
 		store_read(store, engine.seen);
 		engine.losses = engine.seen->losses;
-		start_code = start_thread();
+		start_code = start_completer();
 	}
 	if (start_code < 0)
 		fprintf(stderr, "gover-double: %s: %s\n", setup.path, strerror(-start_code));
@@ -476,7 +635,7 @@ static cl_int link_and_submit(cl_event event, const struct order *order)
 	if (event->unsubmitted == 0)
 		submit_chain(event);
 	if (order->is_blocking)
-		status = event_wait(event);
+		status = wait_for_end(event);
 	pthread_mutex_unlock(&event_lock);
 	return status;
 }
@@ -496,7 +655,7 @@ cl_int engine_enqueue(cl_command_queue queue, cl_command_type type, const struct
 	    apply(count_command, NULL) != 0)
 		code = CL_OUT_OF_RESOURCES;
 	if (code == CL_SUCCESS) {
-		event = event_new(queue->context, queue, type);
+		event = new_event(queue->context, queue, type);
 		code = event ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
 	}
 	if (code != CL_SUCCESS) {
@@ -588,4 +747,131 @@ bool engine_is_lost(void)
 
 	read_state(&bytes, &is_lost);
 	return is_lost;
+}
+
+/* --- functions of events --- */
+
+cl_int double_clWaitForEvents(cl_uint n, const cl_event *events)
+{
+	cl_int code = CL_SUCCESS;
+
+	if (n == 0 || !events)
+		return CL_INVALID_VALUE;
+	for (cl_uint i = 0; i < n; i++) {
+		if (!object_is(events[i], OBJECT_EVENT))
+			return CL_INVALID_EVENT;
+		if (events[i]->context != events[0]->context)
+			return CL_INVALID_CONTEXT;
+	}
+	pthread_mutex_lock(&event_lock);
+	for (cl_uint i = 0; i < n; i++) {
+		if (wait_for_end(events[i]) < 0)
+			code = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+	}
+	pthread_mutex_unlock(&event_lock);
+	return code;
+}
+
+cl_int double_clGetEventInfo(cl_event event, cl_event_info name, size_t room, void *value,
+			     size_t *ret_size)
+{
+	if (!object_is(event, OBJECT_EVENT))
+		return CL_INVALID_EVENT;
+	switch (name) {
+	case CL_EVENT_COMMAND_QUEUE:
+		return INFO(cl_command_queue, event->queue, room, value, ret_size);
+	case CL_EVENT_CONTEXT:
+		return INFO(cl_context, event->context, room, value, ret_size);
+	case CL_EVENT_COMMAND_TYPE:
+		return INFO(cl_command_type, event->type, room, value, ret_size);
+	case CL_EVENT_COMMAND_EXECUTION_STATUS:
+		return INFO(cl_int, status_of(event), room, value, ret_size);
+	case CL_EVENT_REFERENCE_COUNT:
+		return INFO(cl_uint, object_references(event), room, value, ret_size);
+	default:
+		return CL_INVALID_VALUE;
+	}
+}
+
+cl_int double_clGetEventProfilingInfo(cl_event event, cl_profiling_info name, size_t room,
+				      void *value, size_t *ret_size)
+{
+	if (!object_is(event, OBJECT_EVENT))
+		return CL_INVALID_EVENT;
+	if (!event->queue || !(event->queue->properties & CL_QUEUE_PROFILING_ENABLE) ||
+	    status_of(event) != CL_COMPLETE)
+		return CL_PROFILING_INFO_NOT_AVAILABLE;
+	switch (name) {
+	case CL_PROFILING_COMMAND_QUEUED:
+		return INFO(cl_ulong, event->queued_ns, room, value, ret_size);
+	case CL_PROFILING_COMMAND_SUBMIT:
+		return INFO(cl_ulong, event->submit_ns, room, value, ret_size);
+	case CL_PROFILING_COMMAND_START:
+		return INFO(cl_ulong, event->start_ns, room, value, ret_size);
+	case CL_PROFILING_COMMAND_END:
+	case CL_PROFILING_COMMAND_COMPLETE:
+		return INFO(cl_ulong, event->end_ns, room, value, ret_size);
+	default:
+		return CL_INVALID_VALUE;
+	}
+}
+
+DOUBLE_REFERENCES(Event, cl_event, OBJECT_EVENT, CL_INVALID_EVENT)
+
+cl_int double_clSetEventCallback(cl_event event, cl_int type,
+				 void(CL_CALLBACK *call)(cl_event, cl_int, void *), void *data)
+{
+	struct callback *callback, **end;
+	cl_int code = CL_OUT_OF_HOST_MEMORY;
+
+	if (!object_is(event, OBJECT_EVENT))
+		return CL_INVALID_EVENT;
+	if (!call || (type != CL_COMPLETE && type != CL_RUNNING && type != CL_SUBMITTED))
+		return CL_INVALID_VALUE;
+	callback = calloc(1, sizeof(*callback));
+	if (!callback)
+		return CL_OUT_OF_HOST_MEMORY;
+	*callback = (struct callback){.call = call, .data = data, .type = type};
+	pthread_mutex_lock(&event_lock);
+	is_running = is_running || start_thread(run_callbacks) == 0;
+	if (is_running) {
+		for (end = &event->callbacks; *end; end = &(*end)->next)
+			;
+		*end = callback;
+		if (event->is_submitted)
+			notify(event, event->status);
+		code = CL_SUCCESS;
+	} else {
+		free(callback);
+	}
+	pthread_mutex_unlock(&event_lock);
+	return code;
+}
+
+/* The application completes user events. Commands that wait for them are submitted then. */
+cl_event double_clCreateUserEvent(cl_context context, cl_int *ret_code)
+{
+	cl_event event;
+
+	if (!object_is(context, OBJECT_CONTEXT))
+		return result(NULL, CL_INVALID_CONTEXT, ret_code);
+	event = new_event(context, NULL, CL_COMMAND_USER);
+	return result(event, event ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY, ret_code);
+}
+
+cl_int double_clSetUserEventStatus(cl_event event, cl_int status)
+{
+	cl_int code = CL_SUCCESS;
+
+	if (!object_is(event, OBJECT_EVENT) || event->queue)
+		return CL_INVALID_EVENT;
+	if (status > CL_COMPLETE)
+		return CL_INVALID_VALUE;
+	pthread_mutex_lock(&event_lock);
+	if (event->status <= CL_COMPLETE)
+		code = CL_INVALID_OPERATION;
+	else
+		complete_event(event, status);
+	pthread_mutex_unlock(&event_lock);
+	return code;
 }

@@ -12,7 +12,37 @@
 #ifndef TESTS_DOUBLE_ENGINE_H
 #define TESTS_DOUBLE_ENGINE_H
 
-#include "tests/double/work.h"
+#include "tests/double/object.h"
+
+struct launch;
+
+/* A copy of rows of bytes between host and device, or within the device. */
+struct rect {
+	unsigned char *to;
+	const unsigned char *from;
+	size_t region[3]; /* bytes, rows, slices */
+	size_t to_row, to_slice, from_row, from_slice;
+};
+
+struct fill {
+	unsigned char *to;
+	size_t size, pattern_size;
+	unsigned char pattern[128];
+};
+
+/* The effect of a command. */
+struct work {
+	enum { WORK_NOTHING, WORK_COPY, WORK_FILL, WORK_LAUNCH } kind;
+	bool is_marker;	  /* without a wait list it waits for all earlier commands */
+	bool is_internal; /* no command of the application: never a fault */
+	bool is_barrier;  /* a marker that later commands wait for */
+	cl_mem mems[2];	  /* held until the command is complete; may be NULL */
+	union {
+		struct rect rect;
+		struct fill fill;
+		struct launch *launch; /* owned by the command */
+	};
+};
 
 /* The wait list and the results of an enqueue call. */
 struct order {
@@ -28,9 +58,6 @@ int engine_start(void);
 /* Enqueues a command. Takes work->launch also on failure. */
 cl_int engine_enqueue(cl_command_queue queue, cl_command_type type, const struct work *work,
 		      const struct order *order);
-
-/* Completes a user event with CL_COMPLETE or an error. The lock of event.h is held. */
-void engine_complete(cl_event event, cl_int status);
 
 /* Waits until all commands in @queue are complete. */
 cl_int engine_finish(cl_command_queue queue);
