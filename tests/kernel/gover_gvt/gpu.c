@@ -258,7 +258,7 @@ int gpu_set_load(struct vgpu *vgpu, unsigned int load_pct)
 	return 0;
 }
 
-void gpu_set_lease(struct vgpu *vgpu, u32 lease_ms)
+int gpu_set_lease(struct vgpu *vgpu, u32 lease_ms)
 {
 	struct gpu *gpu = vgpu->gpu;
 
@@ -266,4 +266,5 @@ void gpu_set_lease(struct vgpu *vgpu, u32 lease_ms)
 	catch_up(gpu);
 	sched_set_lease(&vgpu->sched, (u64)lease_ms * NSEC_PER_MSEC, gpu->now_ns);
 	spin_unlock_bh(&gpu->lock);
+	return 0;
 }

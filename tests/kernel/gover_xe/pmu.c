@@ -7,11 +7,13 @@
  */
 #include <linux/bitfield.h>
 #include <linux/cpumask.h>
+#include <linux/err.h>
 #include <linux/module.h>
+#include <linux/perf_event.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "device.h"
+#include "pmu.h"
 
 #define EVENT_ID       GENMASK_ULL(11, 0)
 #define EVENT_INSTANCE GENMASK_ULL(19, 12)
@@ -38,6 +40,15 @@ static const struct engine {
 	{0, 4, 0}, /* compute */
 	{1, 2, 0}, /* video decoding */
 	{1, 3, 0}, /* video enhancement */
+};
+
+/* The PMU. An open event has a reference, because it can outlive the device. */
+struct counters {
+	struct kref kref;
+	struct pmu pmu;
+	struct gpu *gpu; /* a reference */
+	bool registered;
+	char name[32];
 };
 
 static struct counters *counters_of(struct perf_event *event)
@@ -257,17 +268,17 @@ static const struct attribute_group *groups[] = {
 	NULL,
 };
 
-int pmu_add(struct device_xe *xe)
+struct counters *pmu_add(struct gpu *gpu, struct pci_dev *pdev)
 {
 	struct counters *counters = kzalloc(sizeof(*counters), GFP_KERNEL);
 	int r;
 
 	if (!counters)
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
 	kref_init(&counters->kref);
-	gpu_get(xe->gpu);
-	counters->gpu = xe->gpu;
-	snprintf(counters->name, sizeof(counters->name), "xe_%s", pci_name(xe->pdev));
+	gpu_get(gpu);
+	counters->gpu = gpu;
+	snprintf(counters->name, sizeof(counters->name), "xe_%s", pci_name(pdev));
 	strreplace(counters->name, ':', '_'); /* perf reserves colons */
 	counters->pmu = (struct pmu){
 		.module = THIS_MODULE,
@@ -284,15 +295,14 @@ int pmu_add(struct device_xe *xe)
 	r = perf_pmu_register(&counters->pmu, counters->name, -1);
 	if (r < 0) {
 		kref_put(&counters->kref, release);
-		return r;
+		return ERR_PTR(r);
 	}
-	xe->counters = counters;
-	return 0;
+	return counters;
 }
 
-void pmu_remove(struct device_xe *xe)
+void pmu_remove(struct counters *counters)
 {
-	xe->counters->registered = false;
-	perf_pmu_unregister(&xe->counters->pmu);
-	kref_put(&xe->counters->kref, release);
+	counters->registered = false;
+	perf_pmu_unregister(&counters->pmu);
+	kref_put(&counters->kref, release);
 }

@@ -356,7 +356,8 @@ int gpu_set_load(struct vgpu *vgpu, unsigned int load_pct)
 	return 0;
 }
 
-void gpu_set_lease(struct vgpu *vgpu, u32 lease_ms)
+int gpu_set_lease(struct vgpu *vgpu, u32 lease_ms)
 {
 	intel_vgpu_set_lease(&vgpu->intel, lease_ms);
+	return 0;
 }

@@ -10,10 +10,9 @@
 #include <linux/idr.h>
 #include <linux/workqueue.h>
 
+#include "gpu-calls.h"
 #include "gvt.h"
 #include "sched/sched.h"
-
-#define GPU_LOW_GM_MB 512 /* MB of aperture memory, which limits the number of vGPUs */
 
 struct engine {
 	struct gpu *gpu;
@@ -50,29 +49,5 @@ struct vgpu {
 	unsigned int n_queued; /* number of queued workloads of the first engine */
 	unsigned int n_submitted;
 };
-
-struct vgpu_state {
-	unsigned int cap_pct;
-	unsigned int initial_cap_pct;
-	unsigned int ceiling_pct;
-	unsigned int load_pct;
-	u64 lease_ns;
-	u64 busy_ns;
-	u64 sched_ns;
-};
-
-void gpu_init(struct gpu *gpu, const struct sched_discipline *discipline);
-void gpu_fini(struct gpu *gpu);
-const char *gpu_sharing(struct gpu *gpu);
-int gpu_set_sharing(struct gpu *gpu, const char *word);
-unsigned int gpu_room(struct gpu *gpu, unsigned int low_gm_mb);
-int gpu_add(struct gpu *gpu, struct vgpu *vgpu, unsigned int low_gm_mb, unsigned int cap_pct);
-void gpu_remove(struct vgpu *vgpu);
-void gpu_read(struct vgpu *vgpu, struct vgpu_state *ret_state);
-int gpu_set_cap(struct vgpu *vgpu, unsigned int cap_pct);
-int gpu_set_initial_cap(struct vgpu *vgpu, unsigned int cap_pct);
-int gpu_set_ceiling(struct vgpu *vgpu, unsigned int ceiling_pct);
-int gpu_set_load(struct vgpu *vgpu, unsigned int load_pct);
-void gpu_set_lease(struct vgpu *vgpu, u32 lease_ms);
 
 #endif
