@@ -5,13 +5,9 @@
 . "$(dirname "$0")/../scenario/softgpu.sh"
 . "$(dirname "$0")/lib.sh"
 
-group=gover-check-$$
-end_groups() { find /sys/fs/cgroup -mindepth 2 -depth -path "*/$group*" -type d -exec rmdir {} + 2>/dev/null; }
 cleanup=end_groups
 can_boot
-overlay_on /
-ok "gover is installed" make -s -C "$top" B="$B" install DESTDIR="$root" PREFIX=/usr
-systemd-sysusers --root="$root" >/dev/null 2>&1
+install_gover
 mkdir -p "$root/etc/gover" "$root/srv/gl" "$root/etc/tmpfiles.d"
 cp "$B/tests/fps-draw" "$B/tests/fps-report" "$root/srv"
 cp "$B/tests/fake-igt" "$root/usr/bin/intel_gpu_top"
@@ -19,7 +15,6 @@ cp "$B/tests/frame-gl" "$root/srv/gl/libGL.so.1" # libraries of a container, unk
 cp "$B/tests/fake-gl" "$root/srv/gl/libEGL.so.1"
 ln -s libGL.so.1 "$root/srv/gl/libfake-gl.so.1"
 chmod -R a+rX "$root/srv"
-printf '[Unit]\nRequires=basic.target\nAfter=basic.target\n' >"$root/etc/systemd/system/check.target"
 # The machine has the rights of a host. The drop-ins decide which of these rights the units get.
 machine_on --private-network --capability=CAP_BPF,CAP_PERFMON,CAP_SYS_RESOURCE,CAP_CHECKPOINT_RESTORE \
   --system-call-filter=bpf --system-call-filter=perf_event_open -- systemd.unit=check.target || exit 1
@@ -106,25 +101,6 @@ forget
 
 # --- softgpu: in control groups of the machine ---
 
-own_groups() { # with v1, systemd-nspawn shows the host's hierarchies read-only; with v2, the machine has its own
-  if inside mountpoint -q /sys/fs/cgroup; then
-    ! inside test -e /sys/fs/cgroup/cgroup.controllers || { inside grep -qw cpu /sys/fs/cgroup/cgroup.controllers && return; }
-  fi
-  inside mkdir -p /run/mine
-  for hierarchy in cpu cpuacct cpuset; do
-    mkdir "/sys/fs/cgroup/$hierarchy/$group" || return
-  done
-  for file in cpuset.cpus cpuset.mems; do
-    cat "/sys/fs/cgroup/cpuset/$file" >"/sys/fs/cgroup/cpuset/$group/$file" || return
-  done
-  # Replace the mount of each hierarchy by a mount of the group in it, because every user may be able to write to the
-  # root of the hierarchy. Unmount the old mount, because a hidden mount stays in the list of mounts.
-  for hierarchy in cpu cpuacct cpuset; do
-    chmod 555 "/sys/fs/cgroup/$hierarchy/$group"
-    inside sh -c "cd /sys/fs/cgroup && mount --bind $hierarchy/$group /run/mine && umount $hierarchy &&
-      mount --bind /run/mine $hierarchy && mount -o remount,bind,rw $hierarchy && umount /run/mine" || return
-  done
-}
 in_kernel() { # in_kernel VGPU SHARING CAP CONTRACT
   groups=/proc/$leader/root/sys/fs/cgroup
   [ ! -d "$groups/cpu" ] || groups=$groups/cpu

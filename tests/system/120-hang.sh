@@ -12,15 +12,9 @@ gpu_lines='lease_ms = 0'
 gvt_install gpu0
 gvt_boot
 
-answers() { curl -sSf -m 20 -o /dev/null --unix-socket "$sock" http://gover/readyz; }
 start_again() { inside systemctl reset-failed gover-d gover.socket && inside systemctl start gover-d && until_ok 20 answers; }
-has_failed() { [ "$(show gover-d ActiveState)" = failed ]; }
 
-ok "the daemon starts" inside systemctl start gover-d
-ok "the daemon is ready" until_ok 20 answers
-ok "a vGPU has a contract of 80 %" host_vgpu a 80
-ok "an operator holds its cap at 30 %" inside gover-ctl vgpu hold "$uuid_a" --cap 30
-ok "the held cap is written" until_ok 20 cap_is a 30
+hold_a
 
 # --- restarts of a healthy daemon ---
 
@@ -30,11 +24,6 @@ is "the restarts change no cap" "$(host_cap a)" 30
 
 # --- the daemon hangs while it runs ---
 
-hangs_running() { # stops each process of the daemon after it is ready, until systemd gives up
-  has_failed && return
-  [ "$(show gover-d SubState)" != running ] || hit STOP
-  false
-}
 ok "the daemon can be started without waiting for the start limit" start_again
 ok "systemd gives up a daemon that hangs while it runs" until_ok 150 hangs_running
 ok "the watchdog has ended the last process" result_is gover-d watchdog

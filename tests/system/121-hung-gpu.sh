@@ -81,12 +81,6 @@ restored_good_only "stop"
 
 # --- the daemon hangs too ---
 
-has_failed() { [ "$(show gover-d ActiveState)" = failed ]; }
-hangs_running() { # stops each process of the daemon after it is ready, until systemd gives up
-  has_failed && return
-  [ "$(show gover-d SubState)" != running ] || hit STOP
-  false
-}
 ok "the daemon starts while the GPU hangs" inside timeout 30 systemctl start gover-d
 ok "the daemon writes the last cap of the other GPU again" until_ok 20 cap_is good 30
 inside systemctl reset-failed gover-d

@@ -6,15 +6,10 @@
 . "$(dirname "$0")/../scenario/lib.sh"
 . "$(dirname "$0")/lib.sh"
 
-group=gover-check-$$
-end_groups() { find /sys/fs/cgroup -mindepth 2 -depth -path "*/$group*" -type d -exec rmdir {} + 2>/dev/null; }
 cleanup=end_groups
 can_boot
-overlay_on /
-ok "gover is installed" make -s -C "$top" B="$B" install DESTDIR="$root" PREFIX=/usr
-systemd-sysusers --root="$root" >/dev/null 2>&1
+install_gover
 mkdir -p "$root/etc/gover"
-printf '[Unit]\nRequires=basic.target\nAfter=basic.target\n' >"$root/etc/systemd/system/check.target"
 machine_on --private-network -- systemd.unit=check.target || exit 1
 # shellcheck disable=SC2034 # of lib.sh
 sock=/proc/$leader/root/run/gover/gover.sock
@@ -101,23 +96,6 @@ begins "after the next alice may change" "$(finding access)" "ok|user alice (uid
 
 # --- control groups ---
 
-own_groups() { # with v1, systemd-nspawn shows the host's hierarchies read-only; with v2, the machine has its own
-  if inside mountpoint -q /sys/fs/cgroup; then
-    ! inside test -e /sys/fs/cgroup/cgroup.controllers || { inside grep -qw cpu /sys/fs/cgroup/cgroup.controllers && return; }
-  fi
-  inside mkdir -p /run/mine
-  for hierarchy in cpu cpuacct cpuset; do
-    mkdir "/sys/fs/cgroup/$hierarchy/$group" || return
-  done
-  for file in cpuset.cpus cpuset.mems; do
-    cat "/sys/fs/cgroup/cpuset/$file" >"/sys/fs/cgroup/cpuset/$group/$file" || return
-  done
-  for hierarchy in cpu cpuacct cpuset; do
-    chmod 555 "/sys/fs/cgroup/$hierarchy/$group"
-    inside sh -c "cd /sys/fs/cgroup && mount --bind $hierarchy/$group /run/mine && umount $hierarchy &&
-      mount --bind /run/mine $hierarchy && mount -o remount,bind,rw $hierarchy && umount /run/mine" || return
-  done
-}
 if ! own_groups 2>"$dir/groups.err"; then
   n=$((n + 1))
   echo "ok $n - control groups # SKIP the machine has no control groups: $(tail -n 1 "$dir/groups.err")"

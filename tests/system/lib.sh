@@ -47,12 +47,17 @@ machine_off() {
   machine_pid='' leader=''
 }
 
-# A machine with gover's installed units and simulated GVT-g GPUs, which keep running when the daemon ends. The files of
-# a GPU are in $dir/GPU, and in /srv/GPU of the machine. A test can add files to $root between the two functions.
-gvt_install() { # gvt_install GPU...: installs gover; $gpu_lines are further lines of each section [gpu GPU]
+install_gover() { # $root is the tree of the host with gover installed; check.target starts no unit of gover
   overlay_on /
   ok "gover is installed" make -s -C "$top" B="$B" install DESTDIR="$root" PREFIX=/usr
   systemd-sysusers --root="$root" >/dev/null 2>&1
+  printf '[Unit]\nRequires=basic.target\nAfter=basic.target\n' >"$root/etc/systemd/system/check.target"
+}
+
+# A machine with gover's installed units and simulated GVT-g GPUs, which keep running when the daemon ends. The files of
+# a GPU are in $dir/GPU, and in /srv/GPU of the machine. A test can add files to $root between the two functions.
+gvt_install() { # gvt_install GPU...: installs gover; $gpu_lines are further lines of each section [gpu GPU]
+  install_gover
   mkdir -p "$root/etc/gover" "$root/etc/systemd/system/gover-.service.d" "$root/etc/systemd/system/gover-d.service.d"
   printf '[daemon]\nperiod_ms = 200\n' >"$root/etc/gover/gover.conf"
   binds=''
@@ -64,7 +69,6 @@ gvt_install() { # gvt_install GPU...: installs gover; $gpu_lines are further lin
   done
   # Not the folder of a GPU: systemd would access it before each start of the daemon, and wait for a GPU that hangs.
   printf '[Service]\nReadWritePaths=/srv\n' >"$root/etc/systemd/system/gover-.service.d/tree.conf"
-  printf '[Unit]\nRequires=basic.target\nAfter=basic.target\n' >"$root/etc/systemd/system/check.target"
   gvt_gpu "$1"
 }
 
@@ -97,6 +101,46 @@ hit() { # hit SIGNAL: sends a signal to the daemon
 }
 
 is_active() { inside systemctl is-active --quiet "$@"; }
+
+# The control groups that own_groups() creates on the host with v1; end_groups() removes them.
+group=gover-check-$$
+end_groups() { find /sys/fs/cgroup -mindepth 2 -depth -path "*/$group*" -type d -exec rmdir {} + 2>/dev/null; }
+
+own_groups() { # with v1, systemd-nspawn shows the host's hierarchies read-only; with v2, the machine has its own
+  if inside mountpoint -q /sys/fs/cgroup; then
+    ! inside test -e /sys/fs/cgroup/cgroup.controllers || { inside grep -qw cpu /sys/fs/cgroup/cgroup.controllers && return; }
+  fi
+  inside mkdir -p /run/mine
+  for hierarchy in cpu cpuacct cpuset; do
+    mkdir "/sys/fs/cgroup/$hierarchy/$group" || return
+  done
+  for file in cpuset.cpus cpuset.mems; do
+    cat "/sys/fs/cgroup/cpuset/$file" >"/sys/fs/cgroup/cpuset/$group/$file" || return
+  done
+  # Replace the mount of each hierarchy by a mount of the group in it, because every user may be able to write to the
+  # root of the hierarchy. Unmount the old mount, because a hidden mount stays in the list of mounts.
+  for hierarchy in cpu cpuacct cpuset; do
+    chmod 555 "/sys/fs/cgroup/$hierarchy/$group"
+    inside sh -c "cd /sys/fs/cgroup && mount --bind $hierarchy/$group /run/mine && umount $hierarchy &&
+      mount --bind /run/mine $hierarchy && mount -o remount,bind,rw $hierarchy && umount /run/mine" || return
+  done
+}
+
+has_failed() { [ "$(show gover-d ActiveState)" = failed ]; }
+hangs_running() { # stops each process of the daemon after it is ready, until systemd gives up
+  has_failed && return
+  [ "$(show gover-d SubState)" != running ] || hit STOP
+  false
+}
+
+answers() { curl -sSf -m 20 -o /dev/null --unix-socket "$sock" http://gover/readyz; }
+hold_a() { # starts the daemon; a vGPU has a contract of 80 % and a held cap of 30 %
+  ok "the daemon starts" inside systemctl start gover-d
+  ok "the daemon is ready" until_ok 20 answers
+  ok "a vGPU has a contract of 80 %" host_vgpu a 80
+  ok "an operator holds its cap at 30 %" inside gover-ctl vgpu hold "$uuid_a" --cap 30
+  ok "the held cap is written" until_ok 20 cap_is a 30
+}
 
 # A minimal Debian of the release of this machine, for which the packages are built. It is created once in the build folder.
 # Machines use it through an overlay.
