@@ -50,7 +50,11 @@ no_report() { # tests that no sanitizer has reported an error
   ! grep -hE '(ERROR|WARNING): |^ *#[0-9] ' "$dir"/sanitizer.* 2>/dev/null
 }
 
-finish() {
+finish() { # stops the daemon, if it runs, and ends the scenario
+  if [ -n "$daemon_pid" ]; then
+    stop
+    is "the daemon stops with status 0" "$stopped" 0
+  fi
   [ -z "${GOVER_ASAN-}" ] || ok "no sanitizer reported an error" no_report
   echo "1..$n"
   [ "$failures" -eq 0 ]
@@ -199,10 +203,14 @@ start() { # start [OPTION...]: starts the daemon and waits until it is ready
   }
 }
 
+start_sim() { # starts a daemon with the configuration of most scenarios
+  sim_conf
+  start || exit 1
+}
+
 stop() { # stop [SIGNAL]: stops the daemon, waits, and sets $stopped to its exit status
   kill "-${1:-TERM}" "$daemon_pid" 2>/dev/null
   wait "$daemon_pid" 2>/dev/null
-  # shellcheck disable=SC2034 # read by scenarios
   stopped=$?
   daemon_pid=''
 }

@@ -3,8 +3,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 receive_webhook
-sim_conf
-start || exit 1
+start_sim
 received() { # received FILTER: succeeds if the filter is true for a received message
   gojq -es "[.[] | select($1)] | length > 0" "$dir/bodies"
 }
@@ -44,5 +43,4 @@ ok "the webhook receives the end of the alert" until_ok 20 received '.event == "
 gojq -cs '[.[] | select(.event == "cleared")][0]' "$dir/bodies" | gojq . | sed 's/^/# /'
 ok "the vGPU reaches its target" until_ok 20 that /v1/vgpus/cad-7 '.fps >= 49'
 show gover-ctl vgpu list | sed 's/^/# /'
-stop
 finish

@@ -7,8 +7,7 @@ tests="$top/tests/prometheus/gover.rules.test.yml $top/tests/prometheus/gover-fl
 dashboards="$top/dist/grafana/gover.json $top/dist/grafana/gover-fleet.json"
 
 receive_webhook
-sim_conf
-start || exit 1
+start_sim
 sell a 50 busy '"vm": "win-1", "target_fps": 30'
 sell b 30 glmark2 '"target_fps": 20'
 ok "an alert is active" until_ok 30 sh -c "curl -s --unix-socket '$sock' http://g/metrics | grep -q '^gover_alert_active{'"
@@ -55,5 +54,4 @@ if command -v promtool >/dev/null; then
 else
   echo "ok $((n = n + 1)) - promtool check metrics, check rules, test rules # SKIP no promtool: make check-monitoring installs it"
 fi
-stop
 finish

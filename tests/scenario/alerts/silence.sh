@@ -15,8 +15,7 @@ daemon_extra="on_alert = $dir/hook
 [alerts]
 webhook = http://127.0.0.1:$(cat "$dir/port")/
 notify = info"
-sim_conf
-start || exit 1
+start_sim
 touch "$dir/bodies" "$dir/hook.heard"
 
 sell a 40 idle
@@ -66,5 +65,4 @@ is "the first notification is a raised alert" "$(grep '"vgpu":"a"' "$dir/bodies"
 is "the next silence has the next id" "$(ctl --json silence add --gpu gpu0 --for 3 --reason y | gojq .id)" 2
 ok "a silence expires after its duration" until_ok 20 that /v1/silences '.silences == []'
 ok "the history has the end of the silence" recorded 'SELECT 1 FROM silence WHERE id = 2 AND ended_ms >= until_ms'
-stop
 finish

@@ -60,5 +60,4 @@ ok "without an alert" heard raised 2
 
 is "the page of the alert contains the commands" \
   "$(grep -cE '^    \$ (gover-ctl doctor|ps -C gover-arbiter -o pid,stat,args|kill -(CONT|KILL) [0-9]+)$' "$top/docs/runbook/telemetry_stale.md")" 4
-stop
 finish

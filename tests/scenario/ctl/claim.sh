@@ -6,8 +6,7 @@ conf_extra='[offer]
 flavor_cap_pct = 30
 ttl_s = 600
 probation_s = 600'
-sim_conf
-start || exit 1
+start_sim
 ok "the first vGPU is added" ctl vgpu add first --cap 50 --label workload=idle
 ok "without overload an offer is made" until_ok 30 that /v1/offers '.offers | length == 1'
 id=$(get /v1/offers '.offers[0].id')
@@ -20,6 +19,4 @@ is "the claimed vGPU exists" "$(get /v1/vgpus/newcomer '[.initial_cap_pct, .targ
 ok "repeating the claim succeeds" ctl claim "$id" --id newcomer --key k1
 ok "another claim is rejected" sh -c "! '$B/gover-ctl' --socket '$sock' claim $id --id late"
 is "the host has two vGPUs" "$(get /v1/vgpus '.vgpus | length')" 2
-stop
-is "a clean stop" "$stopped" 0
 finish

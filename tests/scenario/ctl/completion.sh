@@ -5,8 +5,7 @@ command -v zsh >/dev/null || skip_all "no zsh"
 zsh -fc 'zmodload zsh/zpty' 2>/dev/null || skip_all "zsh has no zsh/zpty"
 [ -r /usr/share/bash-completion/bash_completion ] || skip_all "no bash-completion"
 
-sim_conf
-start || exit 1
+start_sim
 sell web1 50
 sell web2 50
 mkdir "$dir/bin" "$dir/functions"
@@ -117,5 +116,4 @@ for shell in bash zsh; do
     ok "$shell: TAB shows $name" shows "$shell.$name" "$words"
   done <"$dir/cases"
 done
-stop
 finish

@@ -125,5 +125,4 @@ conf=gover.conf
 start || exit 1
 ctl config check >"$dir/output"
 ok "a relative path is resolved" grep -q "^checking $dir/gover.conf, the configuration of the running" "$dir/output"
-stop
 finish

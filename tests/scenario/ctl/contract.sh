@@ -7,8 +7,7 @@ conf_extra='[flavor small]
 cap_pct = 20
 target_fps = 30
 price_per_cap_hour = 2'
-sim_conf
-start || exit 1
+start_sim
 
 prints() { # prints "text" PART command...: the command succeeds and prints PART
   text=$1 part=$2
@@ -71,6 +70,4 @@ ctl vgpu remove web2 >/dev/null
 
 prints "a contract is removed" "removed: web1" vgpu remove web1
 is "the daemon has none" "$(get /v1/vgpus '.vgpus | length')" 0
-stop
-is "a clean stop" "$stopped" 0
 finish

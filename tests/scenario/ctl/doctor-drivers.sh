@@ -115,5 +115,4 @@ stop
 run_on auto "[gpu]
 root = $dir/both"
 is "both: backend = auto selects the first" "$(get /v1/gpus '[.gpus[].backend] | join(" ")')" gvt
-stop
 finish

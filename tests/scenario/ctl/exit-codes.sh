@@ -2,8 +2,7 @@
 # Exit codes of gover-ctl. Every error is one line on standard error that names its subject.
 . "$(dirname "$0")/../lib.sh"
 
-sim_conf
-start || exit 1
+start_sim
 sell a 50 idle
 
 exits() { # exits CODE PART argument...: gover-ctl ends with CODE, prints nothing on stdout, and PART on stderr

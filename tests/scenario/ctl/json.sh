@@ -130,8 +130,7 @@ rm -f "$sock"
 
 # --- the fixed replies have the fields of real ones ---
 
-sim_conf
-start || exit 1
+start_sim
 sell web1 50 glxgears '"target_fps": 60'
 sell web2 20 idle '"target_fps": 30'
 ok "an alert is raised" until_ok 30 alerts 1 fps_missing
@@ -171,5 +170,4 @@ for state in requested failed requested; do
   api POST /v1/vgpus/web1/migration "{\"state\": \"$state\"}" >/dev/null
 done
 like /v1/fleet GET_v1_fleet
-stop
 finish

@@ -2,8 +2,7 @@
 # Tests the verbs history, top, doctor, config check and help.
 . "$(dirname "$0")/../lib.sh"
 
-sim_conf
-start || exit 1
+start_sim
 ctl vgpu add web1 --cap 50 --target-fps 60 --label workload=glxgears >/dev/null
 
 points() { ctl --json history web1 --from -10m --step 1s | gojq -e '.points | length > 0'; }

@@ -4,8 +4,7 @@
 # shellcheck disable=SC2016 # text in single quotes is for the program
 . "$(dirname "$0")/../lib.sh"
 
-sim_conf
-start || exit 1
+start_sim
 rejected() { # rejected "text" CODE PART argument...
   text=$1 code=$2 part=$3
   shift 3
@@ -66,6 +65,4 @@ is "an existing LD_PRELOAD is kept behind the library" "$(
 rejected "a different contract is rejected" 1 "--cap is 40, not 50" \
   --vgpu a --cap 50 -- true
 ok "a vGPU without programs can be removed" ctl vgpu remove a
-stop
-is "a clean stop" "$stopped" 0
 finish

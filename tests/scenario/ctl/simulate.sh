@@ -14,8 +14,7 @@ conf_extra='[gpu gpu1]
 backend = sim
 sharing = guarantee
 speed = 20'
-sim_conf
-start || exit 1
+start_sim
 from=$(date -u +%FT%TZ)
 vgpu() { sell "$1" "$2" "$3" "\"gpu\": \"gpu0\"${4-}"; }
 vgpu a 40 glmark2 ', "target_fps": 60'

@@ -36,8 +36,7 @@ daemon_extra="$daemon_extra
 on_alert = $dir/page-acme
 [alerts]
 webhook = https://ops:hunter2@hooks.acme.example/T0AAA?key=s3cr3t"
-sim_conf
-start || exit 1
+start_sim
 token grafana-acme read
 secret=$(cat "$dir/grafana-acme.token")
 is "there is a token" "$(echo "$secret" | cut -c 1-4)" gvr_
@@ -63,5 +62,4 @@ ok "the archive contains the journal, or why it cannot be read" sh -c "find '$an
 for text in "$secret" hunter2 T0AAA s3cr3t correct-horse; do
   ok "no file of the archive contains $(echo "$text" | cut -c 1-6)" sh -c "! grep -rqF -- '$text' '$dir/in'"
 done
-stop
 finish

@@ -7,8 +7,7 @@ command -v tmux >/dev/null || skip_all "no tmux"
 
 export LC_ALL=C.UTF-8
 unset TMUX NO_COLOR
-sim_conf
-start || exit 1
+start_sim
 sell web2 20 idle '"target_fps": 30'
 sell web10 30 glxgears '"target_fps": 900, "vm": "db-7"'
 sell web1 50 glxgears '"target_fps": 60'

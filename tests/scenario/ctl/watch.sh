@@ -58,5 +58,4 @@ wait "$last"
 is "a signal kills it" $? 143
 head_of() { timeout 60 "$B/gover-ctl" --socket "$sock" watch --kinds tick | head -n 2 | grep -c tick; }
 is "watch ends when its output is closed" "$(head_of)" 2
-stop
 finish

@@ -2,8 +2,7 @@
 # Bad input: each error names the field, and nothing is changed.
 . "$(dirname "$0")/../lib.sh"
 
-sim_conf
-start || exit 1
+start_sim
 sell a 50
 
 refused() { # refused "text" STATUS WORD BODY

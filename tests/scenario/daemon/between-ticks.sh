@@ -4,8 +4,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 period_ms=1500 speed=1
-sim_conf
-start || exit 1
+start_sim
 for v in a b; do
   api POST /v1/vgpus "{\"id\": \"$v\", \"initial_cap_pct\": 50, \"labels\": {\"workload\": \"idle\"}}" >/dev/null
 done
@@ -36,5 +35,4 @@ ok "the error names b" grep -q 'vGPU b was just changed externally from 50 to 30
 is "no vGPU was added" "$(caps)" "a 50 true, b 30 true"
 ctl vgpu add c --cap 20 >"$dir/out" 2>&1
 is "the same request then gets free capacity" "$? $(caps)" "0 a 50 true, b 30 true, c 20 false"
-stop
 finish

@@ -7,8 +7,7 @@ conf_extra='[policy]
 overload_pct = 80
 [offer]
 max_vgpus = 2'
-sim_conf
-start || exit 1
+start_sim
 sell a 30 busy
 sell b 40 load:pct=5
 ok "without burst the contract is the limit" until_ok 20 alerts 1 contract_limit a
@@ -24,5 +23,4 @@ is "without burst again, both have their contracts" "$(get /v1/vgpus '[.vgpus[] 
 ok "the decision has a reason" that '/v1/decisions?limit=1000' \
   '[.decisions[] | select(.kind == "set" and .moves != [])][-1] | .vgpu == "a" and .result == "written" and (.why | contains("new contract of a allows caps from 1 to 30 %"))'
 ok "contract_limit is raised again" until_ok 20 alerts 1 contract_limit a
-stop
 finish

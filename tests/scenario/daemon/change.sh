@@ -5,8 +5,7 @@
 
 conf_extra='[offer]
 max_vgpus = 2'
-sim_conf
-start || exit 1
+start_sim
 caps() { get /v1/vgpus '[.vgpus[] | "\(.id) \(.cap_pct)"] | join(", ")'; }
 since() { get "/v1/decisions?after=$id" '[.decisions[] | "\(.kind) \(.result)"] | join(", ")'; }
 mark() { id=$(get '/v1/decisions?limit=1' '.decisions[0].id'); }

@@ -9,8 +9,7 @@ fund_window_s = 2
 max_vgpus = 2
 probation_s = 600'
 tcp
-sim_conf
-start || exit 1
+start_sim
 token robot operate
 sell a 50 idle
 ok "an offer is made" until_ok 20 that /v1/offers '.offers | length == 1'
@@ -30,5 +29,4 @@ is "another client's key is rejected" "$(status)" 409
 claim "$id" '' new
 is "no key is rejected" "$(status)" 409
 is "one vGPU was sold" "$(get /v1/vgpus '[.vgpus[].id] | join(" ")')" "a new"
-stop
 finish

@@ -91,5 +91,4 @@ ok "xe: the driver is bound again: busy time is read again" until_ok 60 knows 50
 ok "xe: the alert is cleared" until_ok 30 alerts 0 telemetry_stale
 api PATCH "/v1/vgpus/$uuid" '{"held": true, "held_cap_pct": 30}' >/dev/null
 is "xe: a cap can be written" "$(status) $(gojq -r .cap_pct "$dir/body")" "200 30"
-stop
 finish

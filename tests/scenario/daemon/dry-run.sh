@@ -3,8 +3,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra=$unfunded
-sim_conf
-start || exit 1
+start_sim
 sell a 80 load:pct=10
 sell b 50 idle
 api PATCH /v1/gpus/gpu0 '{"mode": "observe"}' >/dev/null
@@ -21,5 +20,4 @@ start --dry-run || exit 1
 is "a dry run is reported" "$(get /v1/host .dry_run)" true
 sell c 50
 ok "a dry run creates no vGPU" test "$(status)" -ge 400
-stop
 finish

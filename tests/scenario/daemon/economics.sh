@@ -18,8 +18,7 @@ penalty_per_broken_s = 0.5"
 
 # --- no price ---
 
-sim_conf
-start || exit 1
+start_sim
 sell a 50 idle
 stop
 rm -f "$dir"/state/history.db* # the new history begins with the contract, so that its means do not depend on the time of the sale
@@ -141,5 +140,4 @@ is "the changed price survives the loss of the history" "$(get /v1/policy .param
 api PATCH /v1/policy '{"price_per_cap_hour": null}' >/dev/null
 earns() { metric revenue | awk '{ exit !($1 > 0) }'; }
 ok "revenue is counted again" until_ok 20 earns
-stop
 finish

@@ -7,8 +7,7 @@ fund_window_s = 2
 [offer]
 max_vgpus = 4
 probation_s = 1'
-sim_conf
-start || exit 1
+start_sim
 sell a 100 load:pct=30
 periods 3 # an offer of the empty GPU is closed
 open='[.offers[] | select(.state == "open")]'
@@ -35,5 +34,4 @@ stop
 start || exit 1
 ok "after another restart a calm GPU makes an offer" until_ok 20 that /v1/offers "$open | length == 1"
 ok "the failed sale raises no alert any more" alerts 0 sale_failed
-stop
 finish

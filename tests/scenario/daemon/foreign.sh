@@ -3,8 +3,7 @@
 # vGPU.
 . "$(dirname "$0")/../lib.sh"
 
-sim_conf
-start || exit 1
+start_sim
 for v in a b; do
   sell "$v" 50 idle
 done
@@ -18,5 +17,4 @@ is "the daemon does not overwrite the cap" "$(get /v1/vgpus/a .cap_pct)" 37
 ctl vgpu release a >/dev/null
 ok "a released vGPU is not held" that /v1/vgpus/a '.held == false'
 ok "the alert clears after the release" until_ok 10 alerts 0 foreign_write
-stop
 finish

@@ -12,8 +12,7 @@ fund_window_s = 2
 [offer]
 flavor_cap_pct = 10
 max_vgpus = 3'
-sim_conf
-start || exit 1
+start_sim
 add() { # add ID GPU CAP WORKLOAD
   sell "$1" "$3" "$4" "\"gpu\": \"$2\""
 }
@@ -57,5 +56,4 @@ stop
 start || exit 1
 is "after a restart each vGPU is on its GPU" "$(get /v1/vgpus '[.vgpus[] | "\(.id) \(.gpu)"] | join(", ")')" \
   "a gpu0, b gpu0, c gpu1, d gpu1"
-stop
 finish

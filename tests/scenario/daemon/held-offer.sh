@@ -9,8 +9,7 @@ fund_window_s = 2
 flavor_cap_pct = 50
 ttl_s = 3
 max_vgpus = 3'
-sim_conf
-start || exit 1
+start_sim
 for v in a b; do sell $v 50 idle; done
 open='[.offers[] | select(.state == "open")]'
 hold() { # hold HOLDER SECONDS
@@ -78,5 +77,4 @@ api DELETE "/v1/offers/$id" >/dev/null
 is "a held offer can be withdrawn" "$(status)" 204
 is "the reason names the holder" "$(get '/v1/offers?all=true' ".offers[] | select(.id == $id) | .reason")" \
   "withdrawn by a client while it was held by vm-4"
-stop
 finish

@@ -3,8 +3,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra=$unfunded
-sim_conf
-start || exit 1
+start_sim
 sell a 80 idle
 sell b 50 idle
 ctl vgpu hold b >/dev/null
@@ -26,5 +25,4 @@ done
 ctl thaw >/dev/null
 ok "act: the policy gives the free cap to b" until_ok 10 that /v1/vgpus/b '.cap_pct == 50'
 is "a is held at its cap" "$(get /v1/vgpus/a .cap_pct)" 40
-stop
 finish

@@ -3,8 +3,7 @@
 # that contains the largest cap that fits.
 . "$(dirname "$0")/../lib.sh"
 
-sim_conf
-start || exit 1
+start_sim
 for v in a b; do
   sell "$v" 50 idle '"min_cap_pct": 20'
 done
@@ -21,5 +20,4 @@ is "a GPU is frozen" "$(get /v1/gpus '.gpus[0].mode')" frozen
 ctl vgpu release a >/dev/null
 ctl thaw gpu0 >/dev/null
 is "a GPU is thawed" "$(get /v1/gpus '.gpus[0].mode')" act
-stop
 finish

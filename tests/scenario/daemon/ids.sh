@@ -10,8 +10,7 @@ rows() { # rows TABLE TO: prints all rows with ids up to TO
 newest() { history "SELECT max(id) FROM $1"; }
 offered='.offers | length == 1'
 
-sim_conf
-start || exit 1
+start_sim
 sell a 20
 echo 7 >"$dir/poke/a.cap"
 ok "the first run raises an alert" until_ok 10 that /v1/alerts '.alerts | length == 1'

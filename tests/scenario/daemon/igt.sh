@@ -59,5 +59,4 @@ ok "a daemon starts without the program" start
 ok "an alert says so" until_ok 30 says "$dir/igt: cannot start: No such file or directory"
 mv "$dir/good" "$dir/igt"
 ok "a program that is installed later is started" until_ok 60 that /v1/gpus '.gpus[0].util_pct == 73.25'
-stop
 finish

@@ -6,8 +6,7 @@
 period_ms=250 speed=4
 conf_extra='[policy]
 quiet_periods = 1000'
-sim_conf
-start || exit 1
+start_sim
 for v in a b; do
   sell "$v" 50 load:pct=10
 done
@@ -24,5 +23,4 @@ ok "calm periods are counted again" until_ok 10 that /v1/gpus '.gpus[0].calm_per
 is "no vGPU is put on hold" "$(get /v1/vgpus '[.vgpus[].held] | any')" false
 is "no alert is raised" "$(get '/v1/alerts?all=true' '.alerts | length')" 0
 ok "the history marks the gap" until_ok 10 recorded "SELECT * FROM sample WHERE gap"
-stop
 finish

@@ -7,8 +7,7 @@ conf_extra='[policy]
 lowload_pct = 55
 [offer]
 max_vgpus = 2'
-sim_conf
-start || exit 1
+start_sim
 newest='.decisions[-1]'
 sell a 80 frame:gpu_ms=2,cpu_ms=20 '"target_fps": 60'
 sell b 20 idle
@@ -71,5 +70,4 @@ ok "in a dry run, the decision states that the change ends with a restart" that 
 stop
 start || exit 1
 is "a dry run changes nothing" "$(get /v1/policy .params.lowload_pct)" 30
-stop
 finish

@@ -2,8 +2,7 @@
 # A live setting that conflicts with a changed configuration file is logged and ignored; the daemon starts.
 . "$(dirname "$0")/../lib.sh"
 
-sim_conf
-start || exit 1
+start_sim
 api PATCH /v1/policy '{"fund_window_s": 300, "overload_pct": 90}' >/dev/null
 is "a window of 300 periods is accepted" "$(status)" 200
 stop
@@ -18,5 +17,4 @@ is "600 periods are too many: the value of the file is in force" "$(get /v1/poli
 ok "the log names the setting" grep -q "fund_window_s" "$dir/log"
 api PATCH /v1/policy '{"fund_window_s": 60}' >/dev/null
 is "the setting can be changed again" "$(status) $(get /v1/policy .params.fund_window_s)" "200 60"
-stop
 finish

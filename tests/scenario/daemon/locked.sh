@@ -2,8 +2,7 @@
 # Another program locks the database: the loop continues, an alert is raised and cleared, and no record is lost.
 . "$(dirname "$0")/../lib.sh"
 
-sim_conf
-start || exit 1
+start_sim
 ok "the history is written" until_ok 10 that /v1/host '.history.written > 0'
 mkfifo "$dir/sql"
 sqlite3 "$dir/state/history.db" <"$dir/sql" >"$dir/sql.out" 2>&1 &
@@ -19,5 +18,4 @@ exec 3>&-
 ok "the alert clears after the unlock" until_ok 20 alerts 0 history_failing
 is "no record was dropped" "$(get /v1/host .history.dropped)" 0
 ok "records of that time are in the database" until_ok 10 recorded "SELECT * FROM decision WHERE vgpu = 'a' AND kind = 'add'"
-stop
 finish

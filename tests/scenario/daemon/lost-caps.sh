@@ -3,8 +3,7 @@
 # pauses, and no vGPU goes on hold. When the driver keeps caps again, the cap follows and the alert ends.
 . "$(dirname "$0")/../lib.sh"
 
-sim_conf
-start || exit 1
+start_sim
 sell a 50 idle
 foreign() { get '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "foreign_write")] | length'; }
 rate() { get '/v1/decisions?limit=1000' '[.decisions[] | select(.vgpu == "a")] | length'; }
@@ -28,5 +27,4 @@ for fault in ignore forget; do
   ok "fault $fault ends" until_ok 10 test ! -e "$dir/poke/a.fault"
 done
 ok "the alert ends" until_ok 70 alerts 0 write_failed
-stop
 finish

@@ -2,8 +2,7 @@
 # A vGPU that disappears keeps its contract, raises an alert, and does not affect the other vGPUs.
 . "$(dirname "$0")/../lib.sh"
 
-sim_conf
-start || exit 1
+start_sim
 for v in a b; do
   sell "$v" 50 load:pct=20
 done
@@ -16,5 +15,4 @@ ok "the other vGPU is still sampled" that /v1/vgpus/b '.load_pct != null'
 ok "the contract is still on disk" gojq -e '[.vgpus[].id] | index("a") != null' "$dir/state/contracts.json"
 api DELETE /v1/vgpus/a >/dev/null
 is "a client can remove the missing vGPU" "$(status)" 204
-stop
 finish

@@ -3,8 +3,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra=$unfunded
-sim_conf
-start || exit 1
+start_sim
 sell a 80 load:pct=10
 sell b 50 idle
 api PATCH /v1/gpus/gpu0 '{"mode": "observe"}' >/dev/null
@@ -16,5 +15,4 @@ ok "b is still overloaded" until_ok 10 that /v1/vgpus/b .overloaded
 is "the decision is recorded once" "$(get '/v1/decisions?limit=1000' "$steals | length")" 1
 is "the decision is logged once" "$(grep -c '^gover-d: steal' "$dir/log")" 1
 is "nothing is written" "$(get /v1/vgpus/b '"\(.cap_pct) \(.cap_writes)"')" "20 0"
-stop
 finish

@@ -11,8 +11,7 @@ flavor_target_fps = 60
 max_vgpus = 3
 ttl_s = 3
 probation_s = 2'
-sim_conf
-start || exit 1
+start_sim
 light=frame:gpu_ms=1,cpu_ms=4,fps_max=62
 for v in a b; do sell $v 50 $light '"target_fps": 60'; done
 open='[.offers[] | select(.state == "open")]'
@@ -50,5 +49,4 @@ ok "the freed cap returns to the others" until_ok 10 that /v1/gpus '.gpus[0].sum
 ctl drain gpu0 >/dev/null
 periods 8
 ok "a drained GPU makes no offer" that /v1/offers "$open | length == 0"
-stop
 finish

@@ -75,5 +75,4 @@ id=$(get /v1/offers "$(open gpu0) | .id")
 id=$(get /v1/offers "$(open gpu0) | .id")
 ok "gover-ctl claims the leading flavour" ctl claim "$id" --id lead
 is "without a name" "$(get /v1/vgpus/lead .flavor)" quarter
-stop
 finish

@@ -11,8 +11,7 @@ flavor_cap_pct = 50
 max_vgpus = 3
 ttl_s = 600
 probation_s = 1'
-sim_conf
-start || exit 1
+start_sim
 for v in a b; do sell $v 50 load:pct=5; done
 open='[.offers[] | select(.state == "open")]'
 
@@ -38,5 +37,4 @@ ok "a and b have their caps again" until_ok 10 that /v1/vgpus '[.vgpus[].cap_pct
 for name in credit fair p99 nsigma max gover; do
   sells "$name" 50
 done
-stop
 finish

@@ -8,8 +8,7 @@ overload_pct = 80
 fund_window_s = 2
 [offer]
 max_vgpus = 3'
-sim_conf
-start || exit 1
+start_sim
 caps() { get /v1/vgpus '[.vgpus[] | "\(.id) \(.cap_pct)"] | join(", ")'; }
 sell a 50 idle
 sell b 35 idle
@@ -56,5 +55,4 @@ is "its 15 % is divided in proportion" "$(caps)" "a 63, b 37"
 is "the decision states the freed cap" "$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "return")][-1] | "\(.result) \(.numbers.given_pct)"')" "written 15"
 api DELETE /v1/vgpus/a >/dev/null
 is "when a is removed, b gets its contract and the rest is free" "$(caps) $(get /v1/gpus '.gpus[0].free_pct')" "b 50 50"
-stop
 finish

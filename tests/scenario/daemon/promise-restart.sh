@@ -6,8 +6,7 @@
 receive_webhook
 conf_extra="$daemon_extra
 promise_fast_window_s = 20" daemon_extra=''
-sim_conf
-start || exit 1
+start_sim
 
 # --- a cleared alert ---
 
@@ -56,5 +55,4 @@ sell c 60 idle
 stop
 start || exit 1
 ok "another contract of the same id begins at 0" that /v1/vgpus/c '.broken_s == 0'
-stop
 finish

@@ -7,8 +7,7 @@
 receive_webhook
 conf_extra="$daemon_extra
 promise_fast_window_s = 20" daemon_extra=''
-sim_conf
-start || exit 1
+start_sim
 
 frames='frame:gpu_ms=8,cpu_ms=1' # needs 48 % of the GPU for 60 FPS
 
@@ -171,5 +170,4 @@ echo "# $(get /v1/vgpus/c/diagnosis .text)"
 ok "frames_missing: fps_missing is raised" until_ok 20 alerts 1 fps_missing c
 ok "frames_missing: no alert promise_broken" alerts 0 promise_broken
 
-stop
 finish

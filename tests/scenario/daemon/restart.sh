@@ -6,8 +6,7 @@
 conf_extra="$unfunded
 [offer]
 max_vgpus = 2"
-sim_conf
-start || exit 1
+start_sim
 api POST /v1/vgpus '{"id": "a", "initial_cap_pct": 80, "vm": "vm-a", "target_fps": 30, "labels": {"workload": "load:pct=10", "customer": "7"}}' >/dev/null
 sell b 50 busy
 ok "a steal changes the caps" until_ok 20 that /v1/vgpus/b '.cap_pct > 25'
@@ -30,5 +29,4 @@ is "the changed parameter is restored" "$(get /v1/policy '.params.overload_pct')
 is "the changed parameter is marked" "$(get /v1/policy '.differs | join(" ")')" overload_pct
 ok "ids of decisions continue" that '/v1/decisions?limit=1' ".decisions[-1].id > $last"
 ok "the log lists the adopted vGPUs" grep -q "vGPU a did not exist and was created again\|vGPU a was adopted" "$dir/log"
-stop
 finish

@@ -2,8 +2,7 @@
 # A second daemon on the same socket, state directory or FPS socket fails to start; the first one continues.
 . "$(dirname "$0")/../lib.sh"
 
-sim_conf
-start || exit 1
+start_sim
 "$B/gover-d" --config "$conf" --state-dir "$dir/other" >"$dir/out" 2>&1
 is "the same socket is rejected" "$?" 1
 ok "the error names the socket" grep -q "$sock" "$dir/out"

@@ -5,8 +5,7 @@
 
 conf_extra='[policy]
 fund_window_s = 1'
-sim_conf
-start || exit 1
+start_sim
 for v in a b c; do
   sell "$v" 100 idle
   ok "$v has a valid use" until_ok 10 that "/v1/vgpus/$v" '.util_pct != null'
@@ -42,5 +41,4 @@ ok "the alert clears when no vGPU is overloaded" until_ok 20 alerts 0 severe_ove
 ctl freeze >/dev/null
 for v in a b c; do load $v busy; done
 ok "the alert is also raised on a frozen GPU" until_ok 20 alerts 1 severe_overload
-stop
 finish

@@ -9,8 +9,7 @@ echo "\$GOVER_EVENT \$GOVER_GPU \$GOVER_VGPU \$GOVER_VM" >>"$dir/hook.out"
 EOF
 chmod +x "$dir/hook"
 daemon_extra="on_migrate = $dir/hook"
-sim_conf
-start || exit 1
+start_sim
 add() { # add ID CAP WORKLOAD
   sell "$1" "$2" "$3" "\"vm\": \"vm-$1\""
 }
@@ -36,5 +35,4 @@ is "no steal is made during a severe overload" \
 load a idle
 ok "the warning clears when one vGPU is no longer overloaded" until_ok 20 alerts 0 severe_overload
 ok "the other vGPU is served" until_ok 20 that '/v1/decisions?limit=1000' "[.decisions[] | select(.id > $severe and .kind == \"steal\" and .vgpu == \"b\")] | length > 0"
-stop
 finish

@@ -47,6 +47,4 @@ is "no cap counts as changed externally" "$(decided foreign_write)" 0
 slow 0
 ok "the alert is cleared" until_ok 30 alerts 0 telemetry_stale
 ok "readings are valid again" until_ok 10 valid true
-stop
-is "a clean stop" "$stopped" 0
 finish

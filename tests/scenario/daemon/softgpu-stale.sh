@@ -26,5 +26,4 @@ ok "the counter is reset: the offer is closed" until_ok 10 that "/v1/offers?all=
 is "the reason is recorded" "$(get "/v1/offers?all=true" ".offers[] | select(.id == $id).reason")" "busy time of GPU gpu0 cannot be read"
 ok "when readings are valid again, a new offer is made" until_ok 20 that /v1/offers "$open | length == 1 and .[0].id > $id"
 ctl vgpu remove a >/dev/null
-stop
 finish

@@ -8,8 +8,7 @@ period_ms=500 speed=2
 conf_extra="$unfunded
 [offer]
 max_vgpus = 2"
-sim_conf
-start || exit 1
+start_sim
 sell a 80 load:pct=10
 is "a contract is created" "$(status)" 201
 sell b 50 idle
@@ -41,6 +40,4 @@ is "the three samples up to the steal are above the threshold" "$breaches" 3
 ok "gover-ctl why b prints the steal" sh -c "'$B/gover-ctl' --socket '$sock' why b | grep -qi steal"
 ok "b rises to its contract and not above" until_ok 40 that /v1/vgpus/b '.cap_pct == 50'
 ok "at its contract, the alert contract_limit is raised" until_ok 20 alerts 1 contract_limit b
-stop
-is "the daemon stops with status 0" "$stopped" 0
 finish

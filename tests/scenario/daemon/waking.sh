@@ -8,8 +8,7 @@ conf_extra="$unfunded
 overload_pct = 80
 [offer]
 max_vgpus = 2"
-sim_conf
-start || exit 1
+start_sim
 decided() { # decided KIND: prints the number of decisions of this kind for b
   get '/v1/decisions?limit=1000' "[.decisions[] | select(.kind == \"$1\" and .vgpu == \"b\")] | length"
 }
@@ -58,5 +57,4 @@ load b busy
 ok "in paper mode the vGPU is served" until_ok 20 sh -c "test \$(curl -sS --unix-socket '$sock' 'http://gover/v1/decisions?limit=1000' |
   gojq '[.decisions[] | select(.kind == \"steal\" and .vgpu == \"b\")] | length') -gt $steals"
 is "in paper mode the vGPU is served by a steal after three periods" "$(decided wake)" "$before"
-stop
 finish

@@ -19,8 +19,7 @@ max_vgpus = 4
 cap_pct = 10
 target_fps = 25
 target_rate = 2.5"
-sim_conf
-start || exit 1
+start_sim
 on_work='"gpu": "work0"'
 body() { gojq -r "$1" "$dir/body"; }
 

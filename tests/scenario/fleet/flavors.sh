@@ -81,5 +81,4 @@ ok "the leak remains while the other one has its allocation" until_ok 20 fleet_i
 leave 7
 ok "and ends with it" until_ok 90 fleet_is '.cloud.leaks == 0'
 stop_fleet
-stop
 finish

@@ -161,5 +161,4 @@ periods 20
 is "which is logged once" "$(grep -c 'the cloud does not permit migrations' "$dir/fleet.log")" 1
 ok "Nova was asked for nothing" asked 0
 stop_fleet
-stop
 finish

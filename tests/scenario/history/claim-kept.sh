@@ -8,8 +8,7 @@ fund_window_s = 2
 [offer]
 max_vgpus = 2
 probation_s = 2'
-sim_conf
-start || exit 1
+start_sim
 api POST /v1/vgpus '{"id": "a", "initial_cap_pct": 50, "labels": {"workload": "idle"}}' >/dev/null
 ok "an offer is made" until_ok 20 that /v1/offers '.offers | length == 1'
 id=$(get /v1/offers '.offers[0].id')
@@ -58,5 +57,4 @@ is "one vGPU was sold" "$(get /v1/vgpus '[.vgpus[].id] | join(" ")')" "a new"
 api DELETE /v1/vgpus/new >/dev/null
 claim key-1 new
 is "after the removal the claim is known and the vGPU is null" "$(status) $(gojq -r .vgpu "$dir/body")" "200 null"
-stop
 finish

@@ -23,8 +23,7 @@ at() { # at SECONDS: shifts the clock, and waits until the newest row has the sh
 }
 
 shift_clock 0
-sim_conf
-start || exit 1
+start_sim
 api POST /v1/silences "{\"alert\": \"fps_missing\", \"until\": \"$(date -u -d '+300 days' +%FT%TZ)\", \"reason\": \"test\"}" >/dev/null
 sell a 50
 sell b 20

@@ -51,5 +51,4 @@ ok "nothing has changed" unchanged
 cp "$dir/good.json" "$contracts"
 start || exit 1
 is "the repaired file is accepted" "$(get /v1/vgpus '[.vgpus[].state] | sort | join(" ")')" "active active"
-stop
 finish

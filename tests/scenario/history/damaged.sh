@@ -16,8 +16,7 @@ aside() { find "$dir/state" -name 'history.db.damaged-*' ! -name '*-wal' ! -name
 sum() { if [ -d "$1" ]; then ls "$1"; else cksum <"$1"; fi; }
 newest() { get "$2" "[.$1[].id] | max"; }
 
-sim_conf
-start || exit 1
+start_sim
 sell a 50
 echo 20 >"$dir/poke/a.cap" # a hold, an alert and decisions
 ok "an alert is open" until_ok 20 alerts 1 foreign_write
@@ -82,5 +81,4 @@ start || exit 1
 is "a newer database is not changed" "$(sum "$db")$(aside)" "$before"
 ok "an alert and the host say so" until_ok 10 that /v1/host \
   '(.history.error | contains("newer version of gover")) and ([.alerts[].name] | index("history_failing") != null)'
-stop
 finish

@@ -2,8 +2,7 @@
 # The loop continues and contracts remain if the database is deleted or belongs to another program.
 . "$(dirname "$0")/../lib.sh"
 
-sim_conf
-start || exit 1
+start_sim
 api POST /v1/vgpus '{"id": "a", "initial_cap_pct": 50, "target_fps": 30}' >/dev/null
 rm -f "$dir/state/history.db" "$dir/state/history.db-wal" "$dir/state/history.db-shm"
 ok "the loop continues after the database was deleted" periods 10

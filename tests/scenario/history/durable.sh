@@ -155,5 +155,4 @@ sed -i '/^PUT \/v1\/fleet$/d; /^POST .*\/migration$/d' "$dir/patterns"
 while read -r method pattern; do
   ok "$method $pattern is tested" is_listed "$method" "$pattern"
 done <"$dir/patterns"
-stop
 finish

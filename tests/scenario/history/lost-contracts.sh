@@ -59,5 +59,4 @@ ok "a start logs the file and the vGPUs" grep -q "contracts.json is missing.*vGP
 is "the daemon invents no contract" "$(sold)" ""
 ok "a contract can be created again" sh -c "curl -sS --unix-socket '$sock' -d '{\"id\": \"a\", \"initial_cap_pct\": 80}' \
   -H 'Content-Type: application/json' http://gover/v1/vgpus | gojq -e '.initial_cap_pct == 80 and (.held | not)'"
-stop
 finish

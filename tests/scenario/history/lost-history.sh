@@ -42,5 +42,4 @@ above "after kill -9" 9
 stop
 start || exit 1
 ok "with the history, ids continue without a gap" that '/v1/decisions?limit=1' ".decisions[-1].id - $decision < 100"
-stop
 finish

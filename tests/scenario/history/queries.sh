@@ -56,5 +56,4 @@ wait_for_answers() { test "$(find "$dir" -name 'answer*' ! -name '*.*' | wc -l)"
 ok "every query is answered" until_ok 60 wait_for_answers
 is "queries end at their time limit" "$(find "$dir" -name 'answer*' ! -name '*.*' -exec cat {} +)" "$(printf '503%.0s' $(seq 10))"
 ok "the detail names the limit and the remedy" grep -q 'within 1 s (query_limit_s of \[history\]); ask for a shorter range' "$dir/answer1.body"
-stop
 finish

@@ -6,8 +6,7 @@ conf_extra='[gpu gpu1]
 backend = sim
 speed = 10
 sharing = hard'
-sim_conf
-start || exit 1
+start_sim
 api POST /v1/vgpus '{"id": "a", "gpu": "gpu0", "initial_cap_pct": 80}' >/dev/null
 api POST /v1/vgpus '{"id": "b", "gpu": "gpu1", "initial_cap_pct": 60}' >/dev/null
 api PATCH /v1/vgpus/a '{"held": true, "held_cap_pct": 30}' >/dev/null

@@ -4,8 +4,7 @@
 # not created.
 . "$(dirname "$0")/../lib.sh"
 
-sim_conf
-start || exit 1
+start_sim
 unsaved='[.alerts[] | select(.name == "contracts_unsaved")]'
 on_disk() { gojq -e ".vgpus | map(.id) | index(\"$1\") != null" "$dir/state/contracts.json" >/dev/null; }
 sell a 50
@@ -40,5 +39,4 @@ api POST /v1/vgpus '{"id": "c", "initial_cap_pct": 10}' >/dev/null
 is "a vGPU whose cap cannot be stored" "$(status)" 507
 ok "the detail names the cause" gojq -e '.detail | contains("No space left on device")' "$dir/body"
 is "the vGPU is not created" "$(get /v1/vgpus '[.vgpus[].id] | join(" ")')" "a b"
-stop
 finish

@@ -51,5 +51,4 @@ for step in "rename */contracts.json kill-before 5 40" "sync */state kill-before
   fi
   ok "the cap is 5 %" until_ok 20 cap_is a 5
 done
-stop
 finish

@@ -29,5 +29,4 @@ ctl vgpu release "$uuid_a" >/dev/null
 ok "after its release it gets the free cap" until_ok 20 cap_is a 50
 is "a released vGPU is not on hold" "$(vgpu a .held)" false
 ok "the alert clears" until_ok 20 that /v1/alerts '[.alerts[] | select(.name == "foreign_write")] | length == 0'
-stop
 finish

@@ -47,5 +47,4 @@ is "no foreign write is reported" "$(decided foreign_write)" 0
 ticks=$(get /v1/host .ticks)
 ok "periods pass" until_ok 30 that /v1/host ".ticks > $ticks + 8"
 is "still no foreign write is reported" "$(decided foreign_write) $(host_cap c)" "0 15"
-stop
 finish

@@ -51,5 +51,4 @@ host_removes_one || {
 ok "the cap of a returns to its contract" until_ok 20 cap_is a 50
 ok "the cap of b returns to its contract" until_ok 20 cap_is b 50
 is "no vGPU is on hold" "$(get /v1/vgpus '[.vgpus[].held] | any')" false
-stop
 finish

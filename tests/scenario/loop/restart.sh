@@ -31,5 +31,4 @@ for signal in TERM KILL; do
   is "the contracts are restored" "$(vgpu a .initial_cap_pct) $(vgpu b .initial_cap_pct)" "80 50"
   is "no vGPU is on hold" "$(get /v1/vgpus '[.vgpus[].held] | any')" false
 done
-stop
 finish

@@ -32,5 +32,4 @@ done
 is "no cap is changed" "$(host_cap a) $(host_cap b) $(host_cap c)" "20 30 50"
 ok "an alert reports each at its limit" \
   until_ok 20 that /v1/alerts '[.alerts[] | select(.name == "contract_limit")] | length == 3'
-stop
 finish

@@ -4,8 +4,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 tcp
-sim_conf
-start || exit 1
+start_sim
 token robot operate
 token chief admin
 sell a 50 idle

@@ -72,6 +72,4 @@ again() { # one more invalid token while the address is blocked
 }
 ok "a further invalid token is answered with 429" until_ok 20 again
 ok "the reply has a Retry-After header" grep -qiE '^Retry-After: [1-9]' "$dir/head"
-stop
-is "the daemon stops with status 0" "$stopped" 0
 finish

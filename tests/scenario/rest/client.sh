@@ -29,8 +29,7 @@ flavor_cap_pct = 30
 ttl_s = 86400
 [policy]
 fund_window_s = 2'
-sim_conf
-start || exit 1
+start_sim
 api GET /openapi.json >"$dir/client/openapi.json"
 ok "the description is valid OpenAPI 3.1" tool validate-api openapi.json
 ok "a client is generated" tool openapi-ts -i openapi.json -o gen -c @hey-api/client-fetch
@@ -44,5 +43,4 @@ ok "lists are read page by page" says "vGPUs: a, b, c"
 ok "the change of the vGPU is in force" that /v1/vgpus/a '.target_fps == 30'
 ok "the change of the policy is in force" that /v1/policy '.name == "qos" and .params.overload_pct == 90 and .params.name == "qos"'
 is "the removed vGPU is gone" "$(get /v1/vgpus '[.vgpus[].id] | join(" ")')" "a b"
-stop
 finish

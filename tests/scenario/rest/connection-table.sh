@@ -3,8 +3,7 @@
 # Periods stay on time, memory stays bounded, and normal requests are answered.
 . "$(dirname "$0")/../lib.sh"
 
-sim_conf
-start || exit 1
+start_sim
 for v in $(seq 64); do
   sell "v$v" 1 load:pct=1
 done
@@ -47,6 +46,4 @@ echo "# at its peak $before_kib KiB before, $after_kib KiB after; late $late and
 for p in $crowd; do kill -KILL "$p" 2>/dev/null; done
 crowd=''
 ok "the slots are free again" until_ok 60 sh -c "test \$(find /proc/$daemon_pid/fd -mindepth 1 | wc -l) -lt 40"
-stop
-is "the daemon stops with status 0" "$stopped" 0
 finish

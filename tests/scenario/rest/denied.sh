@@ -20,8 +20,7 @@ sed 's/^gover-sellers:.*/&gover-alice/' "$dir/group.without" >"$dir/group.with"
 chmod 755 "$dir"
 mkdir "$dir/private"
 sock=$dir/private/gover.sock
-sim_conf
-start || exit 1
+start_sim
 
 alice() { # alice [GROUPS]: prints the error of `status` and sets $code
   unshare -m --propagation private "$0" inside "$dir" 4711 "${1---clear-groups}" \
@@ -59,5 +58,4 @@ chgrp 54321 "$dir/private" && chmod 750 "$dir/private"
 alice
 says "the group of a folder" "$who search the folder private: members of group gover-sellers may connect \
 (run \`sudo usermod -aG gover-sellers gover-alice\`, then log in again)"
-stop
 finish

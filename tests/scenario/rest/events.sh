@@ -3,8 +3,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra=$unfunded
-sim_conf
-start || exit 1
+start_sim
 followers=''
 # shellcheck disable=SC2016,SC2034 # for the end
 cleanup='for p in $followers; do kill -KILL $p 2>/dev/null; done'
@@ -54,6 +53,4 @@ ok "a client resumes at the next run" follow later "?after=$first"
 ok "it receives the event lost" until_ok 20 heard later lost ".after == \"$first\""
 api PATCH /v1/vgpus/a '{"weight": 3}' >/dev/null
 ok "it receives new events" until_ok 20 heard later decision '.kind == "set" and .vgpu == "a"'
-stop
-is "the daemon stops with status 0" "$stopped" 0
 finish

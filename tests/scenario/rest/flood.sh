@@ -29,8 +29,7 @@ END
 memory_kib() { sed -n "s/^$1:[^0-9]*\([0-9]*\) kB/\1/p" "/proc/$daemon_pid/status"; }
 at_most() { [ "$(memory_kib VmRSS)" -le "$1" ]; }
 
-sim_conf
-start || exit 1
+start_sim
 for i in $(seq 0 19); do sell "v$i" 1; done
 is "vGPUs are sold" "$(get /v1/vgpus '.vgpus | length')" 20
 before=$(memory_kib VmRSS)
@@ -45,6 +44,4 @@ ok "the memory returns again" until_ok 60 at_most $((before + 8192))
 metric_kib() { curl -sS --unix-socket "$sock" http://gover/metrics | awk '$1 == "process_resident_memory_bytes" { print $2 / 1024 }'; }
 metric_is_rss() { awk "BEGIN { d = $(metric_kib) - $(memory_kib VmRSS); exit !(d > -2048 && d < 2048) }"; }
 ok "the metric is the resident memory" until_ok 20 metric_is_rss
-stop
-is "the daemon ends" "$stopped" 0
 finish

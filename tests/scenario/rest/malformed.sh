@@ -6,8 +6,7 @@
 answered() { python3 "$top/tests/openapi/heads.py" "$@"; } # answered KIND PLACE [TOKEN]: each answer is as in the table
 
 tcp
-sim_conf
-start || exit 1
+start_sim
 token seller operate
 ok "each form on the unix socket is answered as in the table" answered unix "$sock"
 ok "each form on TCP is answered as in the table" answered tcp "$port" "$(cat "$dir/seller.token")"

@@ -64,8 +64,7 @@ max_vgpus = 8
 ttl_s = 86400
 probation_s = 2'
 tcp
-sim_conf
-start || exit 1
+start_sim
 api GET /openapi.json >"$dir/openapi.json"
 ok "the served description is the one in the source" cmp "$described" "$dir/openapi.json"
 ok "each member accepts what its schema allows, up to its limits, and nothing else" walk limits
@@ -92,8 +91,7 @@ rm "$dir/state/history.db"
 conf_extra="$conf_extra
 [access]
 anonymous = read"
-sim_conf
-start || exit 1
+start_sim
 ok "anonymous access matches the description" walk elsewhere "127.0.0.1:$port"
 stop
 
@@ -110,5 +108,4 @@ daemon_pid=$!
 ok "the daemon answers before the first period" until_ok 20 curl -sSf --unix-socket "$sock" http://gover/healthz
 ok "answers before the first period match the description" walk early
 ok "every described answer has occurred" walk everything
-stop
 finish

@@ -73,5 +73,4 @@ is "a file that is not embedded is not found" "$(code http://gover/web/embed.S)"
 is "a path with .. is not found" "$(code --path-as-is 'http://gover/web/../Makefile')" 404
 is "an escaped path with .. is not found" "$(code --path-as-is 'http://gover/web/%2e%2e%2fMakefile')" 404
 is "POST / is not allowed" "$(code -X POST http://gover/)" 405
-stop
 finish

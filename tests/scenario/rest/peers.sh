@@ -119,5 +119,4 @@ ok "the daemon starts as another user" until_ok 20 curl -sSf --unix-socket "$soc
 allowed "its own user has full access" "$user" "$user" '' "200 200 200"
 allowed "root has full access too" 0 0 '' "200 200 200"
 allowed "another user has no access" 4712 4712 '' "200 403 403"
-stop
 finish

@@ -3,8 +3,7 @@
 # that disconnect early.
 . "$(dirname "$0")/../lib.sh"
 
-sim_conf
-start || exit 1
+start_sim
 rest() { curl -sS --unix-socket "$sock" "$@"; }
 code() { rest -o "$dir/body" -w '%{http_code}' "$@"; }
 

@@ -6,8 +6,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 tcp
-sim_conf
-start || exit 1
+start_sim
 
 three() { # three NAME: prints the statuses for reading, changing and administering
   echo "$(ask "$1" GET /v1/host) $(ask "$1" PATCH /v1/gpus/gpu0 '{"selling": "on"}') $(ask "$1" GET /v1/tokens)"

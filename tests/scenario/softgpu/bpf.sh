@@ -242,5 +242,4 @@ ok "without permission the daemon runs" until_ok 20 that /v1/host '.ready'
 ok "the log contains the required capability" grep -q 'fps_source = bpf: .*not permitted.*CAP_BPF' "$dir/log"
 ctl doctor >"$dir/doctor" 2>&1
 ok "doctor reports the reason too" grep -q 'fps-bpf.*not permitted.*CAP_BPF' "$dir/doctor"
-stop
 finish

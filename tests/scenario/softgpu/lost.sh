@@ -37,5 +37,4 @@ start || exit 1
 is "the released vGPU has the same state after a restart" "$(get /v1/vgpus '[.vgpus[].held] | join(" ")')" "false true"
 ctl vgpu remove a >/dev/null
 ctl vgpu remove b >/dev/null
-stop
 finish

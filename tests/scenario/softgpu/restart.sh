@@ -55,5 +55,4 @@ ok "b can be removed" until_ok 20 ctl vgpu remove b
 find /sys/fs/cgroup -depth -type d -path "*/$root/gpu0/a" -exec rmdir {} + 2>/dev/null
 ok "an alert names the removed group" until_ok 10 alerts 1 vgpu_missing a
 ctl vgpu remove a >/dev/null
-stop
 finish

@@ -49,5 +49,4 @@ mode() { stat -c %a "$dir/new/state/$1" | tr '\n' ' '; }
 is "only the group of the daemon may read the state directory" "$(mode .)" "750 "
 is "only its group may read the history" "$(mode history.db)" "640 "
 is "files that sqlite adds have the same mode" "$(mode history.db-wal)" "640 "
-stop
 finish
