@@ -6,6 +6,13 @@
  */
 #include "tests/helper/cl-conformance/conform.h"
 
+/* Prints the error that a call that creates an object writes to e. */
+#define TRY(what, call)        \
+	do {                   \
+		(void)(call);  \
+		code(what, e); \
+	} while (0)
+
 static void launches(struct bed *bed)
 {
 	size_t one = 1, huge = 1u << 20, three = 3;
@@ -153,4 +160,117 @@ void section_errors(struct bed *bed)
 	rectangles(bed->queue, bed->buffer);
 	waits(bed->queue);
 	say_contents(bed, "buffer after the errors", bed->buffer, 0);
+}
+
+/* --- calls that create, query, retain and release objects --- */
+
+static void buffers(struct bed *bed)
+{
+	cl_context c = bed->context;
+	size_t region[2] = {0, 16}, beyond[2] = {BYTES, 16}, unaligned[2] = {4, 16}, empty[2] = {0};
+	char memory[16];
+	cl_int e;
+
+	TRY("buffer, context NULL", clCreateBuffer(NULL, 0, 16, NULL, &e));
+	TRY("buffer, size 0", clCreateBuffer(c, 0, 0, NULL, &e));
+	TRY("buffer, two kinds of access",
+	    clCreateBuffer(c, CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY, 16, NULL, &e));
+	TRY("buffer, memory missing", clCreateBuffer(c, CL_MEM_USE_HOST_PTR, 16, NULL, &e));
+	TRY("buffer, memory without a flag", clCreateBuffer(c, 0, 16, memory, &e));
+	TRY("buffer, too large", clCreateBuffer(c, 0, (size_t)1 << 50, NULL, &e));
+	TRY("sub-buffer, buffer NULL",
+	    clCreateSubBuffer(NULL, 0, CL_BUFFER_CREATE_TYPE_REGION, region, &e));
+	TRY("sub-buffer, beyond the end",
+	    clCreateSubBuffer(bed->buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, beyond, &e));
+	TRY("sub-buffer, not aligned",
+	    clCreateSubBuffer(bed->buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, unaligned, &e));
+	TRY("sub-buffer, size 0",
+	    clCreateSubBuffer(bed->buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, empty, &e));
+	TRY("sub-buffer, wrong kind", clCreateSubBuffer(bed->buffer, 0, 1, region, &e));
+}
+
+static void queues(struct bed *bed)
+{
+	cl_int e;
+
+	TRY("context, no device", clCreateContext(NULL, 0, NULL, NULL, NULL, &e));
+	TRY("context, list NULL", clCreateContext(NULL, 1, NULL, NULL, NULL, &e));
+	TRY("queue, context NULL", clCreateCommandQueue(NULL, bed->device, 0, &e));
+	TRY("queue, device NULL", clCreateCommandQueue(bed->context, NULL, 0, &e));
+	TRY("queue, wrong property", clCreateCommandQueue(bed->context, bed->device, 1u << 20, &e));
+	TRY("user event, context NULL", clCreateUserEvent(NULL, &e));
+	TRY("sampler, context NULL",
+	    clCreateSampler(NULL, CL_FALSE, CL_ADDRESS_NONE, CL_FILTER_NEAREST, &e));
+	code("devices, no result wanted",
+	     clGetDeviceIDs(bed->platform, CL_DEVICE_TYPE_ALL, 0, NULL, NULL));
+	code("platforms, no result wanted", clGetPlatformIDs(0, NULL, NULL));
+}
+
+static void programs(struct bed *bed)
+{
+	const char *text = "x", *none = NULL;
+	cl_int e;
+
+	TRY("program, context NULL", clCreateProgramWithSource(NULL, 1, &text, NULL, &e));
+	TRY("program, no source", clCreateProgramWithSource(bed->context, 0, NULL, NULL, &e));
+	TRY("program, source NULL", clCreateProgramWithSource(bed->context, 1, &none, NULL, &e));
+	code("build, program NULL", clBuildProgram(NULL, 0, NULL, NULL, NULL, NULL));
+	code("build, list of devices NULL",
+	     clBuildProgram(bed->program, 1, NULL, NULL, NULL, NULL));
+	TRY("kernel, program NULL", clCreateKernel(NULL, "fill", &e));
+	TRY("kernel, wrong name", clCreateKernel(bed->program, "nothing", &e));
+	TRY("kernel, name NULL", clCreateKernel(bed->program, NULL, &e));
+	TRY("clone, kernel NULL", clCloneKernel(NULL, &e));
+}
+
+static void queries(struct bed *bed)
+{
+	char small;
+
+	code("query of a context, wrong name", clGetContextInfo(bed->context, 12, 0, NULL, NULL));
+	code("query of a queue, wrong name", clGetCommandQueueInfo(bed->queue, 12, 0, NULL, NULL));
+	code("query of a buffer, wrong name", clGetMemObjectInfo(bed->buffer, 12, 0, NULL, NULL));
+	code("query of a program, wrong name", clGetProgramInfo(bed->program, 12, 0, NULL, NULL));
+	code("query of a kernel, wrong name", clGetKernelInfo(bed->fill, 12, 0, NULL, NULL));
+	code("query of a device, wrong name", clGetDeviceInfo(bed->device, 12, 0, NULL, NULL));
+	code("query of a platform, wrong name",
+	     clGetPlatformInfo(bed->platform, 12, 0, NULL, NULL));
+	code("query of a work-group, wrong name",
+	     clGetKernelWorkGroupInfo(bed->fill, bed->device, 12, 0, NULL, NULL));
+	code("query of an argument, wrong index",
+	     clGetKernelArgInfo(bed->fill, 9, CL_KERNEL_ARG_NAME, 0, NULL, NULL));
+	code("query, result too small",
+	     clGetMemObjectInfo(bed->buffer, CL_MEM_SIZE, 1, &small, NULL));
+	code("query of context NULL",
+	     clGetContextInfo(NULL, CL_CONTEXT_NUM_DEVICES, 0, NULL, NULL));
+	code("query of queue NULL", clGetCommandQueueInfo(NULL, CL_QUEUE_DEVICE, 0, NULL, NULL));
+	code("query of buffer NULL", clGetMemObjectInfo(NULL, CL_MEM_SIZE, 0, NULL, NULL));
+	code("query of program NULL", clGetProgramInfo(NULL, CL_PROGRAM_SOURCE, 0, NULL, NULL));
+	code("query of kernel NULL", clGetKernelInfo(NULL, CL_KERNEL_NUM_ARGS, 0, NULL, NULL));
+	code("query of event NULL", clGetEventInfo(NULL, CL_EVENT_COMMAND_TYPE, 0, NULL, NULL));
+}
+
+static void null_references(void)
+{
+	code("retain context NULL", clRetainContext(NULL));
+	code("retain queue NULL", clRetainCommandQueue(NULL));
+	code("retain buffer NULL", clRetainMemObject(NULL));
+	code("retain program NULL", clRetainProgram(NULL));
+	code("retain kernel NULL", clRetainKernel(NULL));
+	code("retain event NULL", clRetainEvent(NULL));
+	code("release context NULL", clReleaseContext(NULL));
+	code("release queue NULL", clReleaseCommandQueue(NULL));
+	code("release buffer NULL", clReleaseMemObject(NULL));
+	code("release program NULL", clReleaseProgram(NULL));
+	code("release kernel NULL", clReleaseKernel(NULL));
+	code("release event NULL", clReleaseEvent(NULL));
+}
+
+void section_creation(struct bed *bed)
+{
+	buffers(bed);
+	queues(bed);
+	programs(bed);
+	queries(bed);
+	null_references();
 }
