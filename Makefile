@@ -76,7 +76,7 @@ helpers  := $(call helper,$(call names,tests/helper,*,$(no_help)))
 helpers32 := $(if $(m32),$(call helper,$(addprefix 32/,fake-gl fps-draw fps-ways $(if $(layer),fps-vk))))
 others   := $(call helper,fault-inject.so fake-nvml.so $(if $(opencl),cl-conformance))
 benches  := $(addprefix $B/bench/,$(call names,tests/bench,bench-*,$(if $(opencl),,bench-cl-layer)))
-evals    := $(addprefix $B/eval/,$(call names,tests/bench/eval,*,bound mixes-print pool))
+evals    := $(addprefix $B/eval/,$(call names,tests/bench/eval,*,bound pool))
 
 skip      = $(if $1,,@echo "  SKIP  $2")
 all: $(programs) $(libs32) $B/man/gover-api.7 ## build everything (default)
@@ -227,7 +227,6 @@ $(call helper,32/fps-draw 32/fps-ways): private libs := $B/tests/32/fake-gl
 $(libs32) $(helpers32): private ldflags := -m32 $(relro)
 $(benches): $B/bench/%: $B/obj/tests/bench/%.o $B/libgover.a
 $(evals): $B/eval/%: $B/obj/tests/bench/eval/%.o $B/libgover.a
-$B/eval/mixes: $B/obj/tests/bench/eval/mixes-print.o
 $B/eval/mixes $B/eval/adversarial: $B/obj/tests/bench/eval/pool.o
 $B/eval/mixes $B/eval/adversarial $B/tests/test-experiment-bound: $B/obj/tests/bench/eval/bound.o
 $(benches) $(evals) $B/gover-d: private libs := $(all_libs)

@@ -56,6 +56,21 @@ static int fail(const char *what)
 	return 2;
 }
 
+/* Adds a tenant, whose workload the caller sets. @target_fps: -1: none. */
+static struct scenario_tenant *add_tenant(struct scenario *scenario, int contract_pct,
+					  double target_fps)
+{
+	struct scenario_tenant *tenant = &scenario->tenants[scenario->n_tenants++];
+
+	*tenant = (struct scenario_tenant){.flavor = -1,
+					   .contract_pct = contract_pct,
+					   .target_fps = target_fps,
+					   .weight = 1,
+					   .count = 1};
+	snprintf(tenant->name, sizeof(tenant->name), "t%d", scenario->n_tenants);
+	return tenant;
+}
+
 static int make(const struct wave *wave, double period_s, struct scenario *scenario)
 {
 	struct err err = {""};
@@ -64,15 +79,9 @@ static int make(const struct wave *wave, double period_s, struct scenario *scena
 	scenario->seconds = period_s > 60 ? (int)(20 * period_s) : 1200;
 	scenario->max_vgpus = wave->tenants;
 	for (int i = 0; i < wave->tenants; i++) {
-		struct scenario_tenant *tenant = &scenario->tenants[scenario->n_tenants++];
+		struct scenario_tenant *tenant = add_tenant(scenario, wave->contract_pct, -1);
 		bool shifted = wave->alternating && i % 2;
 
-		*tenant = (struct scenario_tenant){.flavor = -1,
-						   .contract_pct = wave->contract_pct,
-						   .target_fps = -1,
-						   .weight = 1,
-						   .count = 1};
-		snprintf(tenant->name, sizeof(tenant->name), "t%d", i + 1);
 		if (period_s > 0)
 			snprintf(tenant->workload_text, sizeof(tenant->workload_text),
 				 "square:period_s=%g,low_pct=%g,high_pct=%g,phase_s=%g", period_s,
@@ -254,15 +263,10 @@ static int make_rest(const struct rest_case *row, struct scenario *scenario)
 	scenario->sharing = row->sharing;
 	scenario->max_vgpus = row->tenants;
 	for (int i = 0; i < row->tenants; i++) {
-		struct scenario_tenant *tenant = &scenario->tenants[scenario->n_tenants++];
+		struct scenario_tenant *tenant = add_tenant(scenario, rest_contract_pct(row, i),
+							    row->frames ? FRAMES_FPS : -1);
 		double pct = rest_demand_pct(row, i);
 
-		*tenant = (struct scenario_tenant){.flavor = -1,
-						   .contract_pct = rest_contract_pct(row, i),
-						   .target_fps = row->frames ? FRAMES_FPS : -1,
-						   .weight = 1,
-						   .count = 1};
-		snprintf(tenant->name, sizeof(tenant->name), "t%d", i + 1);
 		if (row->frames)
 			snprintf(tenant->workload_text, sizeof(tenant->workload_text),
 				 "frame:gpu_ms=%g,cpu_ms=1,fps_max=%d", 10 * pct / FRAMES_FPS,
