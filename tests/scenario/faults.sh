@@ -1,5 +1,7 @@
-# A daemon that gets faults of tests/faults/inject.c. Sourced after lib.sh, never run.
+# A daemon that gets faults of tests/faults/inject.c. Sourced by a test, also instead of lib.sh.
 # shellcheck shell=sh disable=SC2154
+# shellcheck source=tests/scenario/lib.sh
+command -v finish >/dev/null || . "$(dirname "$0")/../lib.sh"
 python=python3
 [ -x /usr/bin/python3 ] && python=/usr/bin/python3
 [ -z "${GOVER_ASAN-}" ] || skip_all "the injector replaces functions that AddressSanitizer needs"

@@ -1,8 +1,10 @@
 # The host of a closed loop, selected by $GOVER_HOST: sim (in the daemon), fuse (gover-sim in user space), kernel (the
-# real /sys, with the GPU $GOVER_MDEV_PARENT), xe or fuse-xe (SR-IOV, host-xe.sh). The same scenarios run on each of these hosts. Sourced after lib.sh, never
-# run. Removes its mounts and vGPUs at the end.
+# real /sys, with the GPU $GOVER_MDEV_PARENT), xe or fuse-xe (SR-IOV, host-xe.sh). The same scenarios run on each of these
+# hosts. Sourced by a scenario, also instead of lib.sh. Removes its mounts and vGPUs at the end.
 # shellcheck shell=sh disable=SC2154
 GOVER_HOST=${GOVER_HOST:-sim}
+# shellcheck source=tests/scenario/lib.sh
+command -v finish >/dev/null || . "$(dirname "$0")/../lib.sh"
 type_of_all=i915-GVTg_V5_8 # at most eight vGPUs on a GPU
 vgpus_made=0 uuids='' host_gpu=gpu0 host_sys='' host_parent='' mounted=''
 # shellcheck disable=SC2034 # read by scenarios
@@ -84,6 +86,12 @@ $(host_conf)
 socket = $dir/fps.sock
 ${conf_extra-}
 EOF
+}
+
+start_loop() { # starts a daemon on the host
+  host_setup
+  loop_conf
+  start || exit 1
 }
 
 host_outlives() { # true if the host continues without the daemon

@@ -215,6 +215,11 @@ stop() { # stop [SIGNAL]: stops the daemon, waits, and sets $stopped to its exit
   daemon_pid=''
 }
 
+restart() { # restart [SIGNAL]: stops the daemon and starts it again
+  stop "${1:-TERM}"
+  start || exit 1
+}
+
 end() {
   rc=$?
   [ -n "$daemon_pid" ] && kill -KILL "$daemon_pid" 2>/dev/null

@@ -1,6 +1,8 @@
 # Shared by the scenarios of the backend lib: a daemon with a GPU that programs on the device double use in turns.
-# Sourced after compute/lib.sh, never run.
+# Sourced instead of compute/lib.sh.
 # shellcheck shell=sh disable=SC2154
+# shellcheck source=tests/scenario/compute/lib.sh
+. "$(dirname "$0")/../compute/lib.sh"
 root=gover-test-lib-$$
 socket=$dir/compute.sock
 

@@ -1,6 +1,8 @@
-# Shared by the scenarios with real control groups and OpenGL programs. Sourced after lib.sh. Skips the scenario if
-# control groups cannot be written, or if there is no X server or no GL program.
+# Shared by the scenarios with real control groups and OpenGL programs. Sourced by a scenario, also instead of lib.sh. Skips
+# the scenario if control groups cannot be written, or if there is no X server or no GL program.
 # shellcheck shell=sh disable=SC2154
+# shellcheck source=tests/scenario/lib.sh
+command -v finish >/dev/null || . "$(dirname "$0")/../lib.sh"
 softgpu_conf() { # writes a configuration, with hard caps unless $sharing is set
   root=gover-test-$$
   cat >"$conf" <<EOF

@@ -53,8 +53,7 @@ ok "the silenced alert is marked" that /v1/alerts '[.alerts[] | select(.silenced
 ok "the table of gover-ctl marks the silenced alert" sh -c "'$B/gover-ctl' --socket '$sock' alerts | grep -E ' a .*silenced'"
 ok "webhook and program get the other alert" until_ok 20 sh -c "grep -q '\"vgpu\":\"b\"' '$dir/bodies' && grep -q '\"vgpu\":\"b\"' '$dir/hook.heard'"
 ok "webhook and program do not get the silenced alert" sh -c "! cat '$dir/bodies' '$dir/hook.heard' | grep '\"vgpu\":\"a\"'"
-stop
-start || exit 1
+restart
 ok "the silence persists across a restart" sh -c "'$B/gover-ctl' --socket '$sock' silence list | grep 'contract_limit .* being moved'"
 ok "the alert is active and silenced after the restart" until_ok 20 that /v1/alerts '[.alerts[] | select(.silenced) | .vgpu] == ["a"]'
 periods 5

@@ -1,6 +1,5 @@
 #!/bin/sh
 # gover-arbiter with programs on the device double: its command line and sockets, tenants of control groups, its end and return.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../compute/lib.sh"
 arbiter=$B/gover-arbiter
 where=${dir:?}/compute.sock

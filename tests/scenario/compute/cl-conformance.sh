@@ -1,7 +1,6 @@
 #!/bin/sh
 # An OpenCL layer changes nothing that a program observes: the transcript of cl-conformance is the same without and with a layer.
 # The conformance test notices each mistake that tests/helper/cl-layer.c can make. CL_LAYER=/path/lib.so tests another layer.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../compute/cl-lib.sh"
 need_device
 cd "$top" || exit 1

@@ -1,6 +1,8 @@
 # Functions for the scenarios of compute tenants: an OpenCL device, and a cache of compiled kernels in the test's folder.
 # CL_DEVICE selects another device (PLATFORM[:INDEX]) instead of PoCL.
+# Sourced by a scenario, also instead of lib.sh.
 # shellcheck shell=sh
+command -v finish >/dev/null || . "$(dirname "$0")/../lib.sh"
 export CL_DEVICE="${CL_DEVICE:-Portable Computing Language}"
 export POCL_CACHE_DIR="${dir:?}/pocl"
 unset OPENCL_LAYERS CL_LAYER_MISTAKE CL_PATIENCE_MS

@@ -1,6 +1,5 @@
 #!/bin/sh
 # gover-kernels: each workload computes the same results as the CPU, and its options work.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../compute/cl-lib.sh"
 need_device
 

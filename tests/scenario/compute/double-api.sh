@@ -1,6 +1,5 @@
 #!/bin/sh
 # Tests the OpenCL interface of the device double. The same client passes on PoCL, which executes the kernels.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../compute/lib.sh"
 
 client() { # client: runs cl-api on the device of OCL_ICD_VENDORS and prints the failed checks

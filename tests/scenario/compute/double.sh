@@ -1,6 +1,5 @@
 #!/bin/sh
 # Tests the device double: one queue for all processes, exact truth, and clients that are killed or stopped.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../compute/lib.sh"
 
 # --- one tenant ---

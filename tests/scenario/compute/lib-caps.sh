@@ -2,8 +2,6 @@
 # The backend lib: gover-d caps OpenCL programs on the device double through gover-arbiter, which outlives the daemon. Busy
 # times are compared with those of the double.
 # shellcheck disable=SC2016 # text in single quotes is for the program
-. "$(dirname "$0")/../lib.sh"
-. "$(dirname "$0")/../compute/lib.sh"
 . "$(dirname "$0")/../libgpu.sh"
 
 start_lib

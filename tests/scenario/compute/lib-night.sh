@@ -1,8 +1,6 @@
 #!/bin/sh
 # Follows docs/runbook/telemetry_stale.md when an arbiter was stopped or killed: from the message of a webhook to cause and fix.
 # shellcheck disable=SC2154 # variables of lib.sh
-. "$(dirname "$0")/../lib.sh"
-. "$(dirname "$0")/../compute/lib.sh"
 . "$(dirname "$0")/../libgpu.sh"
 
 receive_webhook

@@ -1,8 +1,6 @@
 #!/bin/sh
 # A promise of work units on the backend lib: a program gets too little device time for its promise, and the policy moves
 # unused cap from another vGPU to it until the promise is kept.
-. "$(dirname "$0")/../lib.sh"
-. "$(dirname "$0")/../compute/lib.sh"
 . "$(dirname "$0")/../libgpu.sh"
 
 conf_extra=$unfunded

@@ -1,6 +1,7 @@
 # Shared by the scenarios of compute tenants: a device double for the scenario, tenants on it, and its truth.
-# Sourced after lib.sh, never run.
+# Sourced by a scenario, also instead of lib.sh.
 # shellcheck shell=sh
+command -v finish >/dev/null || . "$(dirname "$0")/../lib.sh"
 double=$B/libgover-double.so
 state=${dir:?}/double.state
 truth_program=$B/tests/double-truth

@@ -2,7 +2,6 @@
 # Shares of compute tenants by the truth of the device double, with gover-arbiter and programs under the layer: weights, caps,
 # and what happens without a discipline. Every launch is counted. On a busy machine a wrong share is skipped, and so is a
 # wrong count: a program whose arbiter does not answer within 100 ms runs without it for a second.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../compute/lib.sh"
 export B
 result=${dir:?}/result

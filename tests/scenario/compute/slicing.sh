@@ -1,7 +1,6 @@
 #!/bin/sh
 # Kernel slicing in libgover-cl.so. On PoCL: programs compute the same with all launches cut into parts, and what cannot be
 # sliced stays whole. On the device double: a long kernel is cut so that an over-run is one part.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../compute/cl-lib.sh"
 need_device
 cd "$top" || exit 1

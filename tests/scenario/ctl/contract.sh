@@ -63,8 +63,7 @@ ok "an unknown flavour is rejected" sh -c "'$B/gover-ctl' --socket '$sock' vgpu 
   grep -q 'huge is not allowed (allowed: default, small)'"
 prints "a flavour sets the sold cap" "sold 20 %" vgpu add web2 --flavor small
 is "the daemon has the flavour and its target" "$(get /v1/vgpus/web2 '[.flavor, .target_fps] | tostring')" '["small",30]'
-stop
-start || exit 1
+restart
 is "a restart keeps the flavour" "$(get /v1/vgpus/web2 .flavor)" small
 ctl vgpu remove web2 >/dev/null
 

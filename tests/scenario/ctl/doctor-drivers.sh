@@ -1,7 +1,6 @@
 #!/bin/sh
 # doctor and status on hosts with none, one or two of the drivers that divide a GPU: trees of gover-sim as /sys.
 # shellcheck disable=SC2016 # of inner shells
-. "$(dirname "$0")/../lib.sh"
 GOVER_HOST=fuse
 . "$(dirname "$0")/../host.sh"
 [ "$(id -u)" -eq 0 ] || skip_all "needs root"

@@ -17,8 +17,7 @@ id=$(get /v1/offers '.offers[0].id')
 claim "$id" key-1 new
 is "the offer is claimed" "$(status) $(gojq -r .vgpu.id "$dir/body")" "200 new"
 ok "the history contains the key" until_ok 10 recorded "SELECT * FROM offer WHERE id = $id AND claim_key LIKE '% key-1'"
-stop KILL
-start || exit 1
+restart KILL
 claim "$id" key-1 new
 is "the same key returns the same vGPU" "$(status) $(gojq -r .vgpu.id "$dir/body")" "200 new"
 claim "$id" key-2 other

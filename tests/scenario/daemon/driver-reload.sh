@@ -1,7 +1,6 @@
 #!/bin/sh
 # A daemon that starts before the driver of its GPU runs, reports the reason, and opens the GPU when the driver is loaded. A driver
 # that is unloaded and loaded again is found again without a restart. gover-sim is the driver: its mount is sysfs.
-. "$(dirname "$0")/../lib.sh"
 GOVER_HOST=fuse
 . "$(dirname "$0")/../host.sh"
 

@@ -38,8 +38,7 @@ ok "then revenue is counted" until_ok 20 that /v1/economics '.prices_set and .re
 ctl economics >"$dir/table"
 ok "gover-ctl prints revenue, and no penalty" grep -qE '^as sold +0\.50 +[0-9.]+ +[0-9.]+ +0\.[0-9]+ +- +0\.[0-9]+$' "$dir/table"
 ok "the metrics contain the revenue" sh -c "curl -s --unix-socket '$sock' http://g/metrics | grep -q '^gover_revenue_total 0.0'"
-stop
-start || exit 1
+restart
 is "the set price survives a restart" "$(get /v1/policy '.differs | join(" ")')" price_per_cap_hour
 api PATCH /v1/policy '{"price_per_cap_hour": null}' >/dev/null
 is "null unsets the price" "$(get /v1/policy '.differs | join(" ")')" ""
@@ -47,13 +46,11 @@ ctl policy set price_per_move=0.6 >/dev/null
 is "the price of a migration changes while the daemon runs" "$(get /v1/policy '"\(.params.price_per_move) \(.differs | join(" "))"')" "0.6 price_per_move"
 api PATCH /v1/policy '{"price_per_move": -1}' >/dev/null
 is "a negative price is rejected" "$(status)" 422
-stop
-start || exit 1
+restart
 is "the price of a migration survives a restart" "$(get /v1/policy .params.price_per_move)" 0.6
 api PATCH /v1/policy '{"price_per_move": null}' >/dev/null
 is "null unsets the price of a migration" "$(get /v1/policy '"\(.params.price_per_move) \(.differs | join(" "))"')" "0 "
-stop
-start || exit 1
+restart
 periods 3
 api GET /metrics >"$dir/metrics"
 ok "a daemon without a price counts no revenue" sh -c "! grep ^gover_revenue '$dir/metrics'"

@@ -21,8 +21,7 @@ ok "an alert reports the failed sale" until_ok 10 alerts 1 sale_failed
 load a idle
 load new idle
 ok "the history contains the failed sale" until_ok 10 recorded "SELECT * FROM offer WHERE id = $id AND state = 'failed'"
-stop KILL
-start || exit 1
+restart KILL
 ok "the alert is raised again after a restart" until_ok 10 alerts 1 sale_failed
 periods 8
 is "no offer is made while the vGPU exists" "$(get /v1/offers "$open | length")" 0
@@ -30,8 +29,7 @@ api DELETE /v1/vgpus/new >/dev/null
 is "the vGPU is removed" "$(status)" 204
 ok "the alert clears" until_ok 10 alerts 0 sale_failed
 ok "a calm GPU makes an offer again" until_ok 20 that /v1/offers "$open | length == 1"
-stop
-start || exit 1
+restart
 ok "after another restart a calm GPU makes an offer" until_ok 20 that /v1/offers "$open | length == 1"
 ok "the failed sale raises no alert any more" alerts 0 sale_failed
 finish

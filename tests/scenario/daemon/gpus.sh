@@ -52,8 +52,7 @@ id=$(get /v1/offers "${open}[] | select(.gpu == \"gpu1\").id")
 claim "$id" '' d
 is "a claimed vGPU is on the GPU of the offer" "$(status) $(gojq -r .vgpu.gpu "$dir/body")" "200 gpu1"
 ok "the offer of the other GPU remains open" that /v1/offers "$open | map(.gpu) == [\"gpu0\"]"
-stop
-start || exit 1
+restart
 is "after a restart each vGPU is on its GPU" "$(get /v1/vgpus '[.vgpus[] | "\(.id) \(.gpu)"] | join(", ")')" \
   "a gpu0, b gpu0, c gpu1, d gpu1"
 finish

@@ -49,8 +49,7 @@ is "a change of a cap on the GPU is rejected" "$(promptly -X PATCH -d '{"held_ca
 ok "the message names the GPU" grep -q 'GPU gpu0 does not answer' "$dir/body"
 is "nothing was changed" "$(get "/v1/vgpus/$uuid" .cap_pct)" 35
 is "a change that needs no cap is accepted" "$(promptly -X PATCH -d '{"target_fps": 30}' "http://gover/v1/vgpus/$uuid")" 200
-ticks=$(get /v1/host .ticks)
-ok "the loop continues" until_ok 20 that /v1/host ".ticks > $ticks + 10"
+ok "the loop continues" periods 11
 
 sleep 3 # longer than the lease
 answer

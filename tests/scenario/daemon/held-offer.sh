@@ -46,8 +46,7 @@ is "a claim without a key is rejected" "$(status)" 409
 periods 5
 is "the offer outlives its own time" "$(state)" open
 
-stop KILL
-start || exit 1
+restart KILL
 is "after kill -9 the offer is open and held" "$(get /v1/offers ".offers[] | select(.id == $id) | \"\(.state) \(.held_by)\"")" "open vm-1"
 claim "$id" vm-2 new '"labels": {"workload": "idle"}'
 is "and another key is rejected" "$(status)" 409
@@ -61,8 +60,7 @@ claim "$id" vm-1 new '"labels": {"workload": "idle"}'
 is "the holder claims it" "$(status) $(gojq -r .vgpu.id "$dir/body")" "200 new"
 is "a claim ends the hold" "$(gojq -r .offer.held_by "$dir/body")" null
 api DELETE /v1/vgpus/new >/dev/null
-stop KILL
-start || exit 1
+restart KILL
 is "the hold does not return after the vGPU was removed" "$(get /v1/offers '[.offers[] | select(.held_by)] | length')" 0
 
 ok "a GPU makes another offer" until_ok 20 that /v1/offers "$open | length == 1"

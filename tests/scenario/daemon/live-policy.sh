@@ -38,20 +38,17 @@ is "policy none changes all vGPUs" "$(get /v1/vgpus/b .cap_pct)" 20
 for name in credit fair p99 nsigma max gover; do
   api PATCH /v1/policy "{\"name\": \"$name\"}" >/dev/null
   is "$name is accepted" "$(status) $(get /v1/policy .params.name)" "200 $name"
-  ticks=$(get /v1/host .ticks)
-  ok "the loop runs with $name" until_ok 10 that /v1/host ".ticks > $ticks + 1"
+  ok "the loop runs with $name" periods 2
 done
 is "all caps fit the GPU" "$(get /v1/vgpus '[.vgpus[].cap_pct] | add <= 100')" true
-stop
-start || exit 1
+restart
 is "changes survive a restart" "$(get /v1/policy '.params | "\(.paper_mode) \(.steal_fraction) \(.lowload_pct)"')" "true 0.25 40"
 is "changed values are marked" "$(get /v1/policy '.differs | sort | join(" ")')" "lowload_pct paper_mode steal_fraction"
 ok "changes apply after the restart" until_ok 10 that /v1/vgpus/a .overloaded
 api PATCH /v1/policy '{"paper_mode": null, "lowload_pct": null, "steal_fraction": null}' >/dev/null
 is "null restores the value of the file" "$(get /v1/policy '"\(.params.lowload_pct) \(.differs | length)"')" "55 0"
 ok "the restored value applies at once" until_ok 10 that /v1/vgpus/a '.overloaded == false'
-stop
-start || exit 1
+restart
 is "the restored value survives a restart" "$(get /v1/policy '.differs | length')" 0
 stop
 
@@ -60,14 +57,12 @@ sqlite3 "$dir/state/history.db" 'PRAGMA application_id = 1' # a database of anot
 start || exit 1
 api PATCH /v1/policy '{"lowload_pct": 30}' >/dev/null
 is "without a database a change applies" "$(status) $(get /v1/policy .params.lowload_pct)" "200 30"
-stop KILL
-start || exit 1
+restart KILL
 is "it survives kill -9 without a database" "$(get /v1/policy .params.lowload_pct)" 30
 stop
 start --dry-run || exit 1
 api PATCH /v1/policy '{"lowload_pct": 20}' >/dev/null
 ok "in a dry run, the decision states that the change ends with a restart" that '/v1/decisions?limit=1' "$newest.why | contains(\"restart\")"
-stop
-start || exit 1
+restart
 is "a dry run changes nothing" "$(get /v1/policy .params.lowload_pct)" 30
 finish

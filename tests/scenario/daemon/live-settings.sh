@@ -5,8 +5,7 @@
 start_sim
 api PATCH /v1/policy '{"fund_window_s": 300, "overload_pct": 90}' >/dev/null
 is "a window of 300 periods is accepted" "$(status)" 200
-stop
-start || exit 1
+restart
 is "the settings survive a restart" "$(get /v1/policy '"\(.params.fund_window_s) \(.params.overload_pct)"')" "300 90"
 stop
 period_ms=50

@@ -67,8 +67,7 @@ claim "$id" vm-1 new '"flavor": "quarter"'
 is "a repeated claim gets the same vGPU" "$(status) $(gojq -r .vgpu.id "$dir/body")" "200 new"
 claim "$id" vm-2 other '"flavor": "half"'
 is "the other flavour is not sold, too" "$(status) $(get /v1/vgpus '.vgpus | length')" "409 2"
-stop KILL
-start || exit 1
+restart KILL
 is "after kill -9, the sold flavour is known" "$(get /v1/offers ".offers[] | select(.id == $id) | \"\(.state) \(.flavor) \(.initial_cap_pct)\"")" "probation quarter 25"
 id=$(get /v1/offers "$(open gpu0) | .id")
 [ "$id" ] || until_ok 20 lists gpu0 "quarter: quarter"

@@ -42,8 +42,7 @@ ok "the sums continue" awk -v old="$old" -v new="$(sums)" 'BEGIN {
   split(old, o); split(new, n); exit !(o[1] == n[1] && n[2] >= o[2] && n[3] >= o[3] && o[2] > 0) }'
 ctl vgpu release c >/dev/null
 ok "it ends" until_ok 30 alerts 0 promise_broken
-stop KILL
-start || exit 1
+restart KILL
 # shellcheck disable=SC2086 # words
 ok "a crash soon after a start loses no earlier sums" awk -v old="$old" -v new="$(sums)" 'BEGIN {
   split(old, o); split(new, n); exit !(o[1] == n[1] && n[2] >= o[2] && n[3] >= o[3]) }'
@@ -52,7 +51,6 @@ ok "a crash soon after a start loses no earlier sums" awk -v old="$old" -v new="
 
 api DELETE /v1/vgpus/c >/dev/null
 sell c 60 idle
-stop
-start || exit 1
+restart
 ok "another contract of the same id begins at 0" that /v1/vgpus/c '.broken_s == 0'
 finish

@@ -36,8 +36,7 @@ for _ in $(seq 40); do
   curl -sSf -m 1 -o /dev/null --unix-socket "$sock" http://gover/v1/host && answered=$((answered + 1))
 done
 is "every request is answered" "$answered" 40
-ticks=$(get /v1/host .ticks)
-ok "the loop continues" until_ok 20 that /v1/host ".ticks > $ticks + 5"
+ok "the loop continues" periods 6
 ok "readings continue" until_ok 20 that "/v1/vgpus/$(host_uuid d)" '.load_pct != null'
 ok "a cap can be changed" until_ok 20 sh -c "curl -sSf --unix-socket '$sock' -X PATCH -H 'Content-Type: application/json' \
   -d '{\"held\": true, \"held_cap_pct\": 10}' http://gover/v1/vgpus/$(host_uuid a)"

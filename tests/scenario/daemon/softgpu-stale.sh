@@ -1,7 +1,6 @@
 #!/bin/sh
 # A usage counter that decreases is an invalid reading: telemetry is stale for one period, and an open offer is closed at
 # once. Only control groups of version 1 can reset the counter; a unit test covers version 2.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../softgpu.sh"
 
 period_ms=200 max_vgpus=4

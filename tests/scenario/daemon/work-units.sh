@@ -138,8 +138,7 @@ ok "an offer is opened" until_ok 60 that /v1/offers "$offered | length == 1"
 is "it promises a rate" "$(get /v1/offers "${offered}[0] | \"\(.target_rate) \(.target_fps)\"")" "7.5 null"
 claim "$(get /v1/offers "${offered}[0].id")" '' n '"labels": {"workload": "idle"}'
 is "its contract has this rate" "$(status) $(get /v1/vgpus/n '"\(.target_rate) \(.target_fps) \(.initial_cap_pct)"')" "200 7.5 null 20"
-stop
-start || exit 1
+restart
 is "the promise survives a restart" "$(get /v1/vgpus/n '"\(.target_rate) \(.target_fps)"')" "7.5 null"
 is "so does the unit of the sale" "$(get '/v1/offers?all=true' '[.offers[] | select(.vgpu == "n")][0] | "\(.target_rate) \(.target_fps)"')" "7.5 null"
 stop

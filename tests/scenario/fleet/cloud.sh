@@ -1,7 +1,6 @@
 #!/bin/sh
 # gover-fleet between gover-d, libvirt's test driver and fake-placement.py: publishing, claims by allocation, verification,
 # leaks, a cloud that is away, and the withdrawal.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../fleet/lib.sh"
 need_libvirt
 virsh_() { timeout 60 virsh -q -c "test+unix:///default?socket=$dir/libvirt-sock" "$@"; }

@@ -1,6 +1,5 @@
 #!/bin/sh
 # gover-fleet with a libvirtd and its test driver: contracts follow the life of domains, over events, whole lists and restarts.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../fleet/lib.sh"
 need_libvirt
 virsh_() { timeout 60 virsh -q -c "test+unix:///default?socket=$dir/libvirt-sock" "$@"; }

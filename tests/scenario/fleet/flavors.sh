@@ -1,7 +1,6 @@
 #!/bin/sh
 # An offer of two flavours in fake-placement.py: two buyers of different classes want it, and one gets it. A buyer without a
 # unit of the common class takes an offer, too; two such buyers of one offer are a leak.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../fleet/lib.sh"
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 conf_extra='[policy]

@@ -1,6 +1,5 @@
 #!/bin/sh
 # gover-fleet with gover-d: the command line, following, claims by the hook, and each way of failing. No libvirt is needed.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../fleet/lib.sh"
 set_timeout='hook_timeout_s = 2'
 ask() { # ask NAME UUID FLAVOR: runs the hook for a domain

@@ -1,6 +1,7 @@
-# Functions for the scenarios of gover-fleet: the daemon, its hook, and a libvirtd with folders of its own. Source it after lib.sh.
+# Functions for the scenarios of gover-fleet: the daemon, its hook, and a libvirtd with folders of its own. Sourced instead of lib.sh.
 # shellcheck shell=sh
 # shellcheck disable=SC2034,SC2154 # variables of lib.sh and for it
+. "$(dirname "$0")/../lib.sh"
 fleet_conf_file=$dir/fleet.conf
 fleet_status=$dir/status.json
 fleet_hook=$dir/hook.sock

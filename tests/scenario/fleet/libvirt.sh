@@ -1,7 +1,6 @@
 #!/bin/sh
 # An overload of a host without Nova: libvirt migrates a guest of QEMU to the host of the configuration. Two libvirtd, two gover-d
 # and two gover-fleet run on this machine. gover-fleet is killed in the middle of the second migration.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../fleet/lib.sh"
 need_libvirt
 for program in qemu-system-x86_64 hostname; do

@@ -1,7 +1,6 @@
 #!/bin/sh
 # An overload of a host becomes a live migration: gover-fleet between gover-d, fake-placement.py (with Keystone) and fake-nova.py.
 # No migration is asked for while Placement is away or knows no other host, and without the role it is only advised.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../fleet/lib.sh"
 server=aaaaaaaa-0000-4000-8000-000000000001 # of fake-nova.py
 

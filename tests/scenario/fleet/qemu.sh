@@ -1,6 +1,5 @@
 #!/bin/sh
 # A sale through libvirt's hook with QEMU: the contract is in force before the guest's first instruction, and ends with the domain.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../fleet/lib.sh"
 need_libvirt
 command -v qemu-system-x86_64 >/dev/null || skip_all "no qemu-system-x86_64"

@@ -1,7 +1,6 @@
 #!/bin/sh
 # Neither a user nor a vGPU with thousands of connections keeps the programs of another vGPU from reporting. Refused
 # connections are counted and raise an alert that names the user or the vGPU.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../softgpu.sh"
 . "$(dirname "$0")/../fps/lib.sh"
 files_max=$(awk '/^Max open files/ {print $5}' /proc/self/limits) # the hard limit

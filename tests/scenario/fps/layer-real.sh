@@ -1,6 +1,5 @@
 #!/bin/sh
 # The Vulkan layer in real programs, with the real loader and Mesa's software driver: frames counted = frames drawn.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../fps/lib.sh"
 [ -e "$B/libgover-fps-layer.so" ] || skip_all "the layer was not built: no Vulkan headers"
 command -v vkcube >/dev/null || skip_all "vkcube is not installed"

@@ -1,7 +1,6 @@
 #!/bin/sh
 # The Vulkan layer counts each presented window once. This also applies to several threads, to a loaded preload library,
 # and to OpenGL programs whose calls are translated to Vulkan.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../fps/lib.sh"
 layer=$B/libgover-fps-layer.so
 [ -e "$layer" ] || skip_all "the layer was not built: no Vulkan headers"

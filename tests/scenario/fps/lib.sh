@@ -1,6 +1,7 @@
 # Shared by the preload scenarios: fake GL libraries, and a fake daemon that counts the frames of a command.
-# Sourced after lib.sh, never run.
+# Sourced by a scenario, also instead of lib.sh.
 # shellcheck shell=sh
+command -v finish >/dev/null || . "$(dirname "$0")/../lib.sh"
 fps=${dir:?}/fps.sock
 gl=$dir/gl
 mkdir -p "$gl"

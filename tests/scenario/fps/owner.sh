@@ -1,6 +1,5 @@
 #!/bin/sh
 # A connection that outlives its process counts for no other vGPU, even if a process of another vGPU gets the same pid.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../softgpu.sh"
 
 period_ms=200 max_vgpus=2

@@ -1,6 +1,5 @@
 #!/bin/sh
 # 32-bit programs with the 32-bit libraries. A 64-bit daemon reads their shared pages.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../fps/lib.sh"
 [ -n "${GOVER_ASAN-}" ] && skip_all "the 32-bit libraries have no sanitizer"
 [ -e "$B/32/libgover-fps.so" ] || skip_all "no 32-bit library was built: the compiler has no -m32 (gcc-multilib)"

@@ -1,6 +1,5 @@
 #!/bin/sh
 # The daemon starts late, is killed, and starts again: the program continues, and its frames are counted again.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../fps/lib.sh"
 
 sink() { # sink NAME: start a fake daemon that writes its counters to a file

@@ -2,7 +2,6 @@
 # GOVER_FPS_GPU_TIME=1 measures GPU time with a few frames of delay and does not disturb the program's own GL calls. Renderers
 # on the CPU are refused, because their timestamps do not measure the work. Mesa's setting force_gl_renderer gives llvmpipe another
 # name, so that the measurement itself can be tested without a GPU.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../fps/lib.sh"
 [ -n "${GOVER_ASAN-}" ] && skip_all "a sanitizer cannot be loaded into programs that were not built for it"
 export LIBGL_ALWAYS_SOFTWARE=1 LP_NUM_THREADS=0

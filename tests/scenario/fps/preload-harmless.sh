@@ -1,6 +1,5 @@
 #!/bin/sh
 # The preload never ends or blocks its host program, prints nothing, and keeps errno, environment and fds.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../fps/lib.sh"
 
 silent() { # silent command...: succeeds and prints nothing

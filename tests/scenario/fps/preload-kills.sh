@@ -1,7 +1,6 @@
 #!/bin/sh
 # gover-d is killed KILLS (100) times while programs draw: they draw every frame, and the next daemon counts them again.
 # Frame times with and without the preload are printed for information.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../fps/lib.sh"
 kills=${KILLS:-${GOVER_ASAN:+20}}
 kills=${kills:-100} # fewer with a sanitizer, which slows the start

@@ -1,7 +1,6 @@
 #!/bin/sh
 # The preload and the receiver under valgrind: no invalid access, no uninitialised value, no leak, and every frame
 # is counted.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../fps/lib.sh"
 command -v valgrind >/dev/null || skip_all "valgrind is not installed"
 [ -n "${GOVER_ASAN-}" ] && skip_all "valgrind does not work with a sanitizer"

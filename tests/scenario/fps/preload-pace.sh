@@ -1,6 +1,5 @@
 #!/bin/sh
 # GOVER_FPS_MAX and the limit of the daemon restrict frames per second, with and without counting.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../fps/lib.sh"
 
 ms() { # ms command...: print the run time

@@ -1,6 +1,5 @@
 #!/bin/sh
 # Threads, children, exec and kill: each frame is counted exactly once.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../fps/lib.sh"
 
 is "16 threads, more than the library has lanes" "$(counted threads 1000)" \

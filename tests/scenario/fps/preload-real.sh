@@ -1,6 +1,5 @@
 #!/bin/sh
 # Real programs with Mesa's software renderer: frames counted = frames drawn.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../fps/lib.sh"
 start_x 1280x1024
 export LP_NUM_THREADS=0

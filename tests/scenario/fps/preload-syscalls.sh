@@ -1,7 +1,6 @@
 #!/bin/sh
 # A frame makes no system call, allocates no memory and takes no lock. The numbers of calls, allocations and locks do
 # not grow with the number of frames, except for polling the connection once a second.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../fps/lib.sh"
 [ -n "${GOVER_ASAN-}" ] && skip_all "a sanitizer adds system calls and allocations"
 

@@ -1,6 +1,5 @@
 #!/bin/sh
 # For each presenting function and each way to find this function: frames counted = frames drawn.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../fps/lib.sh"
 
 ways="direct dlsym RTLD_DEFAULT RTLD_NEXT dlopen-NULL dlvsym proc proc-arb proc-of-proc"

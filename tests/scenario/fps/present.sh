@@ -1,6 +1,5 @@
 #!/bin/sh
 # A program that waits inside glXSwapBuffers() is distinguished from a program that presents nothing.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../fps/lib.sh"
 
 "$B/tests/fps-sink" "$fps" >>"$dir/counts" 2>&1 &

@@ -1,7 +1,6 @@
 #!/bin/sh
 # The file system of gover-sim rejects the same operations as a kernel with the same errors, also for root. gover-sim
 # starts and ends cleanly.
-. "$(dirname "$0")/../lib.sh"
 GOVER_HOST=fuse
 . "$(dirname "$0")/../host.sh"
 

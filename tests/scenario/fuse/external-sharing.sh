@@ -1,7 +1,6 @@
 #!/bin/sh
 # [gpu] sharing after external changes, and on a kernel without its files: --restore works on a GPU whose sharing cannot be
 # set, and the daemon sets a sharing and a ceiling again that another program has changed.
-. "$(dirname "$0")/../lib.sh"
 GOVER_HOST=fuse
 . "$(dirname "$0")/../host.sh"
 

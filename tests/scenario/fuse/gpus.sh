@@ -1,7 +1,6 @@
 #!/bin/sh
 # The configuration of a host with GVT-g: a single GPU needs no configuration; with several GPUs, each section [gpu]
 # needs its parent. The daemon finds existing and later vGPUs of each GPU and survives the loss of a whole GPU.
-. "$(dirname "$0")/../lib.sh"
 GOVER_HOST=fuse
 . "$(dirname "$0")/../host.sh"
 
@@ -44,8 +43,7 @@ wait "$mounted" 2>/dev/null
 umount -l "$dir/sys" 2>/dev/null || fusermount3 -uz "$dir/sys"
 ok "without the GPU a vGPU with a contract is missing" until_ok 20 that "/v1/vgpus/$(uuid 2)" '.state == "missing"'
 ok "one without a contract is forgotten" until_ok 20 that /v1/vgpus '.vgpus | length == 1'
-ticks=$(get /v1/host .ticks)
-ok "the loop continues" until_ok 20 that /v1/host ".ticks > $ticks + 5"
+ok "the loop continues" periods 6
 fuse_mount "$dir/sys"
 make "$first" "$(uuid 2)"
 ok "with the GPU the vGPU returns" until_ok 20 that "/v1/vgpus/$(uuid 2)" '.state != "missing" and .load_pct != null'

@@ -2,7 +2,6 @@
 # Ten thousand external operations on two GPUs while the daemon ticks: vGPUs are created and removed, and their loads
 # and caps are set. In the end the state of the daemon equals the files of the GPUs, every cap can be set, and no alert
 # or open file is left.
-. "$(dirname "$0")/../lib.sh"
 GOVER_HOST=fuse
 . "$(dirname "$0")/../host.sh"
 

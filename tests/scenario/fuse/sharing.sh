@@ -1,7 +1,6 @@
 #!/bin/sh
 # [gpu] sharing on a host with GVT-g: with guarantee, a vGPU uses the time that others leave unused, up to its contract,
 # and only its cap when the others have work. The daemon does not start if the GPU has only hard caps.
-. "$(dirname "$0")/../lib.sh"
 GOVER_HOST=fuse
 . "$(dirname "$0")/../host.sh"
 

@@ -1,7 +1,6 @@
 #!/bin/sh
 # A thousand vGPUs on twenty GPUs with a period of one second: all are found and sampled, have leases and get cap if they
 # need it. make bench-vgpus measures the duration of a tick.
-. "$(dirname "$0")/../lib.sh"
 GOVER_HOST=fuse
 . "$(dirname "$0")/../host.sh"
 . "$top/tests/bench/thousand.sh"

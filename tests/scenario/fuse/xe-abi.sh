@@ -1,7 +1,6 @@
 #!/bin/sh
 # The tree of gover-sim mount --kind xe is that of the kernel's ABI document: paths, permissions, defaults, choices and errors.
 # A FUSE has no PMU: the counters are files in the folder "counters".
-. "$(dirname "$0")/../lib.sh"
 GOVER_HOST=fuse
 . "$(dirname "$0")/../host.sh"
 . "$top/tests/kernel/xe/lib.sh"

@@ -45,8 +45,7 @@ start || exit 1
 again "after kill -9"
 ok "the probation continues to its end" until_ok 20 that '/v1/offers?all=true' ".offers[] | select(.id == $id) | .state == \"kept\""
 again "kept"
-stop
-start || exit 1
+restart
 again "kept, and after a restart"
 is "the sale remains kept" "$(state)" kept
 stop

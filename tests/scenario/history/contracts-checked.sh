@@ -1,7 +1,6 @@
 #!/bin/sh
 # The contracts file is checked as a whole before a GPU is opened: an entry that cannot be adopted ends the start, and no
 # cap is written and no vGPU is created, also for the entries before it.
-. "$(dirname "$0")/../lib.sh"
 GOVER_HOST=fuse
 . "$(dirname "$0")/../host.sh"
 

@@ -1,7 +1,6 @@
 #!/bin/sh
 # Each route that changes something, on a disk that fails in each step of a durable write: the answer is 507, and nothing
 # has changed, now and after kill -9. Once the disk works, the answer is 2xx, and the change survives kill -9.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../faults.sh"
 
 conf_extra="[gpu gpu1]
@@ -24,8 +23,7 @@ mkdir "$dir/poke1" "$dir/poke2" "$dir/poke3"
 sim_conf
 
 crash() { # kill -9 and a restart
-  stop KILL
-  start || exit 1
+  restart KILL
 }
 
 fail_disk() { # fail_disk EFFECT STEP FILE: makes the durable writes of FILE fail in this step

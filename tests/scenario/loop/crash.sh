@@ -1,14 +1,11 @@
 #!/bin/sh
 # The daemon is killed before and after a changed contract is stored: no cap is above its stored contract, also after the
 # restart, and the contract is the old or the new one.
-. "$(dirname "$0")/../lib.sh"
-. "$(dirname "$0")/../faults.sh"
 . "$(dirname "$0")/../host.sh"
+. "$(dirname "$0")/../faults.sh"
 
 host_vfs='a:5'
-host_setup
-loop_conf
-start || exit 1
+start_loop
 ok "a has 5 %" host_vgpu a 5
 host_load a 100 # a vGPU that needs its cap
 ended() { ! kill -0 "$daemon_pid" 2>/dev/null; }

@@ -1,15 +1,12 @@
 #!/bin/sh
 # Another program writes a cap to the scheduler: the vGPU is held at that cap, the daemon does not change it, and after
 # a release the policy changes it again.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../host.sh"
 
 conf_extra='[offer]
 max_vgpus = 2'
 host_vfs='a:50 b:50'
-host_setup
-loop_conf
-start || exit 1
+start_loop
 ok "a has 50 %" host_vgpu a 50
 ok "b has 50 %" host_vgpu b 50
 ok "both are sampled" until_ok 20 that /v1/vgpus '[.vgpus[] | select(.load_pct != null)] | length == 2'

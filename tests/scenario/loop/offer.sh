@@ -1,7 +1,6 @@
 #!/bin/sh
 # With little load an offer is made and claimed. The new vGPU is created, gets cap from the other vGPUs, and is kept
 # after the probation. After its contract is removed, its cap returns to the other vGPUs.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../host.sh"
 
 conf_extra="[policy]
@@ -12,9 +11,7 @@ max_vgpus = $(host_room 3)
 ttl_s = 60
 probation_s = 3"
 host_vfs='a:40 b:40 c:19'
-host_setup
-loop_conf
-start || exit 1
+start_loop
 for vgpu in a b; do
   ok "$vgpu has 50 %" host_vgpu "$vgpu" 50
   host_load "$vgpu" 15

@@ -1,7 +1,6 @@
 #!/bin/sh
 # A stop and a crash, each with a restart within the lease: no cap is changed or written, and the daemon continues
 # from its previous state.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../host.sh"
 
 # A new vGPU gets exactly the free cap, also on a slow machine.
@@ -10,9 +9,7 @@ fund_fraction = 0
 [offer]
 max_vgpus = 2'
 host_vfs='a:80 b:20'
-host_setup
-loop_conf
-start || exit 1
+start_loop
 ok "a has 80 %" host_vgpu a 80
 host_load a 10
 ok "b has 20 % of its 50 %" host_vgpu b 20 50
@@ -20,8 +17,7 @@ host_load b 100
 ok "a steal changes the caps" until_ok 30 cap_is b 50
 host_load b 40
 for signal in TERM KILL; do
-  ticks=$(get /v1/host .ticks)
-  ok "periods pass" until_ok 30 that /v1/host ".ticks > $ticks + 2"
+  ok "periods pass" periods 3
   caps="$(host_cap a) $(host_cap b)" writes=$(get /v1/vgpus '[.vgpus[].cap_writes] | add')
   stop "$signal"
   host_ok "after SIG$signal the caps are unchanged" test "$(host_outlives && echo "$(host_cap a) $(host_cap b)")" = "$caps"

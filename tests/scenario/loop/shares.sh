@@ -1,13 +1,10 @@
 #!/bin/sh
 # Three tenants with full load and caps of 20, 30 and 50 %: over ten seconds each vGPU gets its share within one
 # percentage point, and the daemon does not change the caps.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../host.sh"
 
 host_vfs='a:20 b:30 c:50'
-host_setup
-loop_conf
-start || exit 1
+start_loop
 for vgpu in a:20 b:30 c:50; do
   ok "a contract of ${vgpu#*:} %" host_vgpu "${vgpu%:*}" "${vgpu#*:}"
   host_load "${vgpu%:*}" 100

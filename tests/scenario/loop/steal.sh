@@ -1,7 +1,6 @@
 #!/bin/sh
 # A vGPU above the overload threshold for three periods gets one fifth of the unused cap of the lightest vGPU. In the
 # end the cap of this vGPU equals its contract, and the caps in the scheduler equal those in the daemon.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../host.sh"
 
 # A new vGPU gets exactly the free cap, also on a slow machine.
@@ -10,9 +9,7 @@ fund_fraction = 0
 [offer]
 max_vgpus = 2'
 host_vfs='a:80 b:20'
-host_setup
-loop_conf
-start || exit 1
+start_loop
 ok "a has 80 %, all of its contract" host_vgpu a 80
 host_load a 10
 ok "b has 20 % of its 50 %" host_vgpu b 20 50

@@ -79,8 +79,7 @@ api PATCH /v1/vgpus/a '{"target_fps": 25}' >/dev/null
 is "a dry run records the intended change" "$(last '[.before.target_fps, .after.target_fps] | tostring')" '[0,25]'
 is "the metric counts the request once" \
   "$(curl -sS --unix-socket "$sock" http://gover/metrics | grep -c '^gover_http_requests_total{.*method="PATCH".*} 1$')" 1
-stop
-start || exit 1
+restart
 rows=$((rows + 1))
 is "the audit persists across a restart" "$(get '/v1/audit?limit=1000' '.audit | length')" "$rows"
 stop

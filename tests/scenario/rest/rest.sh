@@ -15,8 +15,7 @@ is "an unknown parameter is rejected" "$(code 'http://gover/v1/host?colour=red')
 is "a body without the type JSON is rejected" "$(code -d '{}' http://gover/v1/vgpus)" 415
 ok "errors are problem documents" gojq -e '.status == 415 and .title and .detail and .instance == "/v1/vgpus"' "$dir/body"
 
-ticks=$(get /v1/host .ticks)
-ok "answers follow the ticks" until_ok 20 that /v1/host ".ticks > $ticks"
+ok "answers follow the ticks" periods 1
 
 api POST /v1/vgpus '{"id": "a", "vm": "vm-a", "initial_cap_pct": 50, "target_fps": 30, "labels": {"workload": "glxgears"}}' >/dev/null
 is "a vGPU is sold" "$(status)" 201

@@ -61,8 +61,7 @@ ok "the detail reports the revoked token without its name" gojq -e '.detail == "
 is "a new token of the same name does not revive the old one" "$(token robot operate && ask old GET /v1/host) $(ask robot GET /v1/host)" "401 200"
 is "an unknown token cannot be revoked" "$(ctl token remove nix 2>&1)" "gover-ctl: token nix: not found"
 
-stop
-start || exit 1
+restart
 is "tokens persist across a restart" "$(three viewer), $(three robot), $(three chief), $(ask old GET /v1/host)" \
   "200 403 403, 200 200 403, 200 200 200, 401"
 stop

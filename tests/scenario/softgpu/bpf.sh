@@ -1,7 +1,6 @@
 #!/bin/sh
 # fps_source = bpf: the kernel counts the frames of programs with an unchanged environment for the vGPU of their control
 # group. Each drawn frame is counted exactly once, however it is presented.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../softgpu.sh"
 
 # shellcheck disable=SC2034 # read by softgpu.sh
@@ -196,8 +195,7 @@ is "its own frames are counted" "$(frames b)" 250
 # A kill of the daemon does not affect programs. The next daemon counts their frames.
 draw "$procs_a" direct-glx 6000 2000 &
 one=$!
-stop KILL
-start || exit 1
+restart KILL
 until_ok 10 that /v1/vgpus/a '.fps > 50'
 ok "after a kill and a restart frames are counted" that /v1/vgpus/a '.fps > 50'
 wait "$one"

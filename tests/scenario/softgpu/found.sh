@@ -1,7 +1,6 @@
 #!/bin/sh
 # vGPUs created by other programs: found with their cap, limited to the GPU in the first tick, given a contract on
 # their GPU, and never created again. Also tests the caps that --restore sets in the kernel.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../softgpu.sh"
 
 period_ms=200

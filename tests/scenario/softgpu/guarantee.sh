@@ -2,7 +2,6 @@
 # sharing = guarantee on the software GPU, with real OpenGL programs. A tenant uses the time that the other does not
 # need, up to its ceiling. The other gets its guaranteed share as soon as it has work again. A restart with the other
 # sharing keeps the caps.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../softgpu.sh"
 
 period_ms=500 conf_extra='[policy]

@@ -1,7 +1,6 @@
 #!/bin/sh
 # Control groups while no daemon runs: a removed foreign group is forgotten, a restore keeps the last caps for the
 # next start, and a dry run changes nothing.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../softgpu.sh"
 
 period_ms=200
@@ -89,8 +88,7 @@ start --dry-run || exit 1
 is "without groups a dry run has no vGPUs" "$(get /v1/gpus '.gpus[0] | "\(.name) \(.vgpus)"')" "gpu0 0"
 is "a dry run creates no group" "$(groups | wc -l)" 0
 is "a dry run logs missing groups once" "$(grep -c "control group $root/gpu0 does not exist, and a dry run does not create it" "$dir/log")" 1
-ticks=$(get /v1/host .ticks)
-ok "some periods pass" until_ok 10 that /v1/host ".ticks > $ticks + 6"
+ok "some periods pass" periods 7
 is "a dry run logs nothing else" "$(grep -vcE 'does not exist, and a dry run|its sharing is|ready on|adopt|alert .* (cleared|raised)|the daemon was restarted' "$dir/log")" 0
 stop
 is "no group exists at its end" "$(groups | wc -l)" 0

@@ -1,7 +1,6 @@
 #!/bin/sh
 # kill -9 and loss of the contracts file: groups, contracts and caps stay. If the database is lost too, the groups are
 # held at their caps until they get contracts again.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../softgpu.sh"
 
 softgpu_conf
@@ -26,14 +25,12 @@ start || exit 1
 ok "without both files the groups are found" until_ok 20 that /v1/vgpus '.vgpus | length == 2'
 is "they are held" "$(get /v1/vgpus '[.vgpus[] | .held and .found] | all')" true
 ok "the log names them" grep -q "contracts.json is missing.*vGPU a, b" "$dir/log"
-ticks=$(get /v1/host .ticks)
-ok "periods pass" until_ok 20 that /v1/host ".ticks > $ticks + 3"
+ok "periods pass" periods 4
 is "their caps are unchanged" "$(caps)" "$was"
 ok "a gets a contract again" ctl vgpu add a --cap 80
 is "an adopted vGPU is held until it is released" "$(get /v1/vgpus/a '"\(.initial_cap_pct) \(.found) \(.held)"')" "80 false true"
 ok "the adopted vGPU can be released" ctl vgpu release a
-stop
-start || exit 1
+restart
 is "the released vGPU has the same state after a restart" "$(get /v1/vgpus '[.vgpus[].held] | join(" ")')" "false true"
 ctl vgpu remove a >/dev/null
 ctl vgpu remove b >/dev/null

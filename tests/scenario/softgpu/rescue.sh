@@ -1,7 +1,6 @@
 #!/bin/sh
 # The closed loop with a real OpenGL program: its vGPU gets cap by steals until the target FPS is reached, and the
 # kernel's quota equals the cap of the decision.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../softgpu.sh"
 
 conf_extra=$unfunded

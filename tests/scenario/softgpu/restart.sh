@@ -1,7 +1,6 @@
 #!/bin/sh
 # After kill -9 of the daemon, the program continues to render under its cap, and a new daemon adopts group, contract
 # and cap. Also tests a foreign write of a cap, --restore, and a removed group.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../softgpu.sh"
 
 period_ms=500 conf_extra=$unfunded

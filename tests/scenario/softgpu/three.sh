@@ -3,7 +3,6 @@
 # c needs 48 %, and each contract is 50 %. The caps stop changing. No tenant gets less than the smaller of its demand and
 # its share of the contracts (a third each), so c alone is short, and not by more than the excess. Tested with hard caps
 # and with guarantees.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../softgpu.sh"
 
 conf_extra='[policy]

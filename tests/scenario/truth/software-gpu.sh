@@ -1,7 +1,6 @@
 #!/bin/sh
 # Programs that draw on the CPU cannot be seen by host truth: with llvmpipe (OpenGL) and lavapipe (Vulkan), no descriptor of
 # the program has times of an engine. softgpu measures such programs by their CPU time instead.
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../fps/lib.sh"
 start_x 400x300
 lavapipe=$(find /usr/share/vulkan/icd.d -name 'lvp_icd*.json' 2>/dev/null | head -n 1)

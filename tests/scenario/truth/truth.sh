@@ -1,7 +1,6 @@
 #!/bin/sh
 # Backend drm observes control groups that share a GPU: use, contracts, alerts, history and advice, and no caps. The host is a
 # folder (tests/truth/drm-host.py).
-. "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../fps/lib.sh"
 
 host=$dir/host
