@@ -1,21 +1,459 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The queue: opening, closing, and adding records.
+ * Writing: the functions that fill the queue, and the writer thread that empties it in batches and
+ * alone uses the store. The records of a failed transaction are dropped and counted. If the
+ * connection may be broken, the next transaction opens a new connection; if the file is damaged, it
+ * is set aside first.
  *
  * A transaction costs about as much as writing samples of 64 vGPUs, and more if the thread must be
  * woken first. Samples, which arrive every tick, are therefore written after a few seconds. Other
  * records are written at the end of their tick, together with the samples before them.
  */
 #include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/thread.h"
 #include "base/xalloc.h"
+#include "db/damage.h"
 #include "db/ledger.h"
-#include "db/writer-state.h"
+#include "db/queue.h"
+#include "db/store.h"
 
-#define CLOSE_MAX_NS (5 * NS_PER_S)
+#define CLOSE_MAX_NS	(5 * NS_PER_S)
+#define SAMPLE_DELAY_NS (5 * NS_PER_S) /* a crash loses the samples that wait */
+#define OTHER_DELAY_NS	NS_PER_S       /* of other records if db_commit() is not called */
+#define BUSY_PAUSE_NS	(100 * NS_PER_MS)
+/* Pauses that keep a failing disk from causing an endless series of new files and checks. */
+#define ASIDE_PAUSE_NS (10 * NS_PER_S)
+#define CHECK_PAUSE_NS (600 * NS_PER_S)
+
+/*
+ * Only the thread uses @store, @clock and @damage. The other members are protected by the lock,
+ * which is never held during a call of sqlite.
+ */
+struct db {
+	char *path;
+	struct db_retention retention;
+	/* open database; NULL after a failure, until the thread opens it again */
+	struct store *store;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t wake; /* signalled when the thread has work */
+	pthread_cond_t rest; /* signalled when the thread has done some work */
+	struct queue queue;
+	struct {
+		char *text; /* text that waits for the thread; NULL: no text waits */
+		int64_t revision;
+		bool due;     /* true: the text must be written now */
+		bool written; /* true: the open file contains the text */
+	} contracts;
+	uint64_t accepted; /* number of records that were added to the queue */
+	uint64_t finished; /* number of accepted records that were written or dropped */
+	uint64_t marked;   /* value of accepted at the last db_commit() */
+	/* value of accepted when the newest urgent record arrived, see schedule() */
+	uint64_t urgent_to;
+	uint64_t flush_to; /* value of finished that a caller waits for */
+	uint64_t due_ns;   /* monotonic time of the next write; 0: no write is planned */
+	/* monotonic time when the remaining records are dropped; 0: not stopping */
+	uint64_t stop_by_ns;
+	/* the last reading of the clocks; all zero: none. Used only by the thread. */
+	struct record_clock clock;
+	/* why the open file is damaged; "": it is not. Used only by the thread. */
+	char damage[DB_MESSAGE_MAX];
+	uint64_t set_aside_ns; /* when a file was last set aside; 0: never */
+	bool unclean;	       /* check the file before the first batch */
+	bool check_due;	       /* see db_check() */
+	uint64_t checked_ns;   /* when the file was last checked; 0: never */
+	bool ended;
+	bool abandoned; /* true: db_close() no longer waits, so the thread frees @db */
+	struct db_stats stats;
+};
+
+static uint64_t now_ns(void)
+{
+	return clock_now().mono_ns;
+}
+
+static void wait_until(struct db *db, pthread_cond_t *cond, uint64_t deadline_ns)
+{
+	struct timespec deadline = {
+		.tv_sec = (time_t)(deadline_ns / NS_PER_S),
+		.tv_nsec = (long)(deadline_ns % NS_PER_S),
+	};
+
+	(void)pthread_cond_timedwait(cond, &db->lock, &deadline);
+}
+
+/* --- the thread: records --- */
+
+/* Returns the value that db->finished will have when all records that are due now are written. */
+static uint64_t find_batch_end(const struct db *db)
+{
+	if (db->stop_by_ns || db->flush_to > db->finished)
+		return db->accepted;
+	if (queue_presses(&db->queue))
+		return db->accepted;
+	if (db->accepted > db->finished && now_ns() >= db->due_ns)
+		return db->marked > db->finished ? db->marked : db->accepted;
+	return db->finished;
+}
+
+/* Returns false if the thread must end. */
+static bool wait_for_work(struct db *db, uint64_t *ret_end)
+{
+	bool more;
+
+	pthread_mutex_lock(&db->lock);
+	while ((*ret_end = find_batch_end(db)) == db->finished && !db->contracts.due &&
+	       !db->check_due && !db->stop_by_ns) {
+		if (db->due_ns > 0 && db->accepted == db->finished && now_ns() >= db->due_ns)
+			db->due_ns = 0;
+		if (db->due_ns > 0)
+			wait_until(db, &db->wake, db->due_ns);
+		else
+			pthread_cond_wait(&db->wake, &db->lock);
+	}
+	more = *ret_end > db->finished || db->contracts.due || (db->check_due && !db->stop_by_ns);
+	pthread_mutex_unlock(&db->lock);
+	return more;
+}
+
+/* Stores in the statistics how the file was opened. */
+static void note_open(struct db *db, const struct damage_result *result)
+{
+	struct db_damaged damaged;
+
+	damage_list(db->path, &damaged);
+	pthread_mutex_lock(&db->lock);
+	db->stats.damaged = damaged;
+	if (result->set_aside[0]) {
+		db->stats.set_aside++;
+		strcpy(db->stats.set_aside_name, result->set_aside);
+		strcpy(db->stats.set_aside_why, result->why);
+		db->set_aside_ns = now_ns();
+		db->checked_ns = 0;
+		db->check_due = false; /* it was requested for the damaged file */
+	}
+	pthread_mutex_unlock(&db->lock);
+	db->damage[0] = '\0';
+}
+
+static int open_again(struct db *db, struct err *reterr)
+{
+	struct damage_result result;
+	int r;
+
+	if (db->damage[0] && db->set_aside_ns && now_ns() < db->set_aside_ns + ASIDE_PAUSE_NS)
+		return err_fail(reterr, EIO, "%s: damaged again: %s", db->path, db->damage);
+	r = damage_open(db->path, &db->retention, db->damage[0] ? db->damage : NULL, &db->store,
+			&result, reterr);
+	if (r < 0)
+		return r;
+	note_open(db, &result);
+	/* A new file would trust the next reading, and prune the rows before it after a jump. */
+	if (db->clock.boot_ms > 0)
+		store_read_clock(db->store, &db->clock);
+	pthread_mutex_lock(&db->lock);
+	db->stats.replaced++;
+	/* the path may now be another file, without the contracts */
+	db->contracts.written = false;
+	pthread_mutex_unlock(&db->lock);
+	return 0;
+}
+
+static int reopen(struct db *db, char message[DB_MESSAGE_MAX])
+{
+	struct err err;
+	int r;
+
+	if (db->store && db->damage[0])
+		db->store = store_abandon(db->store);
+	else if (db->store && store_moved(db->store))
+		db->store = store_close(db->store);
+	if (db->store)
+		return SQLITE_OK;
+	r = open_again(db, &err);
+	if (r >= 0)
+		return SQLITE_OK;
+	snprintf(message, DB_MESSAGE_MAX, "%.*s", DB_MESSAGE_MAX - 1, err.msg);
+	return r == -EBUSY ? SQLITE_BUSY : SQLITE_CANTOPEN;
+}
+
+/* Returns the oldest records of the queue, at most @max. */
+static const char *take_run(struct db *db, uint64_t max, enum record_kind *ret_kind, size_t *ret_n)
+{
+	const char *records = queue_front(&db->queue, ret_kind, ret_n);
+
+	if (*ret_n > max)
+		*ret_n = (size_t)max;
+	return records;
+}
+
+/* Writes the records up to @end and removes them from the queue. */
+static int write_records(struct db *db, uint64_t *position, uint64_t end)
+{
+	int rc = SQLITE_OK;
+
+	pthread_mutex_lock(&db->lock);
+	while (rc == SQLITE_OK && *position < end) {
+		enum record_kind kind;
+		size_t n;
+		const char *records = take_run(db, end - *position, &kind, &n);
+
+		pthread_mutex_unlock(&db->lock);
+		for (size_t i = 0; i < n && rc == SQLITE_OK; i++)
+			rc = store_write(db->store, kind, records + i * record_bounds(kind).size);
+		if (kind == RECORD_CLOCK)
+			memcpy(&db->clock, records + (n - 1) * sizeof(db->clock),
+			       sizeof(db->clock));
+		pthread_mutex_lock(&db->lock);
+		queue_pop(&db->queue, kind, n);
+		*position += n;
+	}
+	pthread_mutex_unlock(&db->lock);
+	return rc;
+}
+
+static void finish_batch(struct db *db, uint64_t position, uint64_t end, int rc,
+			 const char *message)
+{
+	enum record_kind kind;
+	size_t n;
+
+	pthread_mutex_lock(&db->lock);
+	for (; position < end; position += n) {
+		(void)take_run(db, end - position, &kind, &n);
+		queue_pop(&db->queue, kind, n);
+	}
+	if (rc == SQLITE_OK) {
+		db->stats.written += end - db->finished;
+	} else {
+		db->stats.dropped += end - db->finished;
+		db->stats.errors++;
+	}
+	db->stats.last_error = rc & 0xff;
+	snprintf(db->stats.last_message, sizeof(db->stats.last_message), "%s", message);
+	if (db->store)
+		db->stats.clock_ahead_ms = store_clock_ahead_ms(db->store);
+	db->finished = end;
+	/*
+	 * Set the time of the next write, so that the samples of the next ticks need not wake the
+	 * thread.
+	 */
+	db->due_ns = now_ns() + (db->urgent_to > end ? OTHER_DELAY_NS : SAMPLE_DELAY_NS);
+	pthread_cond_broadcast(&db->rest);
+	pthread_mutex_unlock(&db->lock);
+}
+
+/*
+ * Called while another program has locked the file. Returns false if the deadline has passed,
+ * otherwise waits a short time and returns true.
+ */
+static bool wait_for_lock(struct db *db, const char *message)
+{
+	bool may;
+
+	pthread_mutex_lock(&db->lock);
+	may = !db->stop_by_ns || now_ns() < db->stop_by_ns;
+	if (may) {
+		db->stats.last_error = SQLITE_BUSY;
+		snprintf(db->stats.last_message, sizeof(db->stats.last_message), "%s", message);
+		wait_until(db, &db->wake, now_ns() + BUSY_PAUSE_NS);
+	}
+	pthread_mutex_unlock(&db->lock);
+	return may;
+}
+
+/* Stores why the file is damaged, so that the next reopen() sets it aside. */
+static bool note_damage(struct db *db, int rc, const char *message)
+{
+	if ((rc & 0xff) != SQLITE_CORRUPT && (rc & 0xff) != SQLITE_NOTADB)
+		return false;
+	snprintf(db->damage, sizeof(db->damage), "%s", message);
+	return true;
+}
+
+static bool connection_survives(int rc)
+{
+	return (rc & 0xff) == SQLITE_FULL || (rc & 0xff) == SQLITE_CONSTRAINT;
+}
+
+static void write_batch(struct db *db, uint64_t end)
+{
+	uint64_t position = db->finished;
+	char message[DB_MESSAGE_MAX] = "";
+	int rc;
+
+	rc = reopen(db, message);
+	if (rc == SQLITE_OK) {
+		rc = store_begin(db->store);
+		if (rc != SQLITE_OK)
+			snprintf(message, sizeof(message), "%.127s", store_message(db->store));
+	}
+	if ((rc & 0xff) == SQLITE_BUSY && wait_for_lock(db, message))
+		return;
+	if (rc == SQLITE_OK) {
+		rc = write_records(db, &position, end);
+		if (rc == SQLITE_OK)
+			rc = store_commit(db->store);
+		if (rc != SQLITE_OK)
+			snprintf(message, sizeof(message), "%.127s", store_message(db->store));
+	}
+	if (rc != SQLITE_OK && db->store && note_damage(db, rc, message)) {
+		if (position == db->finished)
+			return; /* write the batch to a new file */
+	} else if (rc != SQLITE_OK && db->store) {
+		bool rolled_back = store_rollback(db->store) == SQLITE_OK;
+
+		if (!rolled_back || !connection_survives(rc))
+			db->store = store_close(db->store);
+	}
+	finish_batch(db, position, end, rc, message);
+}
+
+/* --- the thread: contracts --- */
+
+static char *take_contracts(struct db *db, int64_t *ret_revision)
+{
+	char *text = NULL;
+
+	pthread_mutex_lock(&db->lock);
+	if (!db->contracts.written) {
+		text = db->contracts.text;
+		db->contracts.text = NULL;
+	}
+	*ret_revision = db->contracts.revision;
+	pthread_mutex_unlock(&db->lock);
+	return text;
+}
+
+/* Keeps the text for the next attempt or for a new file, unless a newer text has arrived. */
+static void restore_contracts(struct db *db, char *text, int rc, bool again, const char *message)
+{
+	pthread_mutex_lock(&db->lock);
+	if (db->contracts.text) {
+		free(text);
+	} else {
+		db->contracts.text = text;
+		db->contracts.written = rc == SQLITE_OK;
+		db->contracts.due = again;
+	}
+	if (!again) {
+		db->stats.errors += rc != SQLITE_OK;
+		db->stats.last_error = rc & 0xff;
+		snprintf(db->stats.last_message, sizeof(db->stats.last_message), "%s", message);
+	}
+	pthread_cond_broadcast(&db->rest);
+	pthread_mutex_unlock(&db->lock);
+}
+
+/*
+ * Writes the contracts in a transaction of their own, so that records and contracts cannot fail
+ * together. After a failure the contracts are written again with the next records.
+ */
+static void write_contracts(struct db *db)
+{
+	char message[DB_MESSAGE_MAX] = "";
+	bool again = false;
+	int64_t revision;
+	char *text = take_contracts(db, &revision);
+	int rc;
+
+	if (!text)
+		return;
+	rc = reopen(db, message);
+	if (rc == SQLITE_OK) {
+		rc = store_save_contracts(db->store, revision, text);
+		if (rc != SQLITE_OK)
+			snprintf(message, sizeof(message), "%.127s", store_message(db->store));
+	}
+	if ((rc & 0xff) == SQLITE_BUSY)
+		again = wait_for_lock(db, message);
+	else if (rc != SQLITE_OK && !note_damage(db, rc, message) && !connection_survives(rc))
+		db->store = store_close(db->store);
+	restore_contracts(db, text, rc, again, message);
+}
+
+/* --- the thread: damage --- */
+
+static void check_file(struct db *db)
+{
+	char message[DB_MESSAGE_MAX] = "";
+
+	if (!store_check(db->store, message))
+		(void)note_damage(db, SQLITE_CORRUPT, message);
+}
+
+static void check_on_request(struct db *db)
+{
+	bool due;
+
+	pthread_mutex_lock(&db->lock);
+	due = db->check_due && (!db->checked_ns || now_ns() >= db->checked_ns + CHECK_PAUSE_NS);
+	db->check_due = false;
+	pthread_mutex_unlock(&db->lock);
+	if (!due || !db->store || store_moved(db->store))
+		return;
+	check_file(db);
+	db->checked_ns = now_ns();
+}
+
+/* Notices when an operator removes a damaged database. */
+static void list_damaged(struct db *db)
+{
+	struct db_damaged damaged;
+
+	if (db->stats.damaged.n == 0)
+		return;
+	damage_list(db->path, &damaged);
+	pthread_mutex_lock(&db->lock);
+	db->stats.damaged = damaged;
+	pthread_mutex_unlock(&db->lock);
+}
+
+/* Frees @db without its store. */
+static void destroy(struct db *db)
+{
+	free(db->contracts.text);
+	queue_fini(&db->queue);
+	pthread_cond_destroy(&db->rest);
+	pthread_cond_destroy(&db->wake);
+	pthread_mutex_destroy(&db->lock);
+	free(db->path);
+	free(db);
+}
+
+/* Runs in the thread. */
+static void *run_thread(void *arg)
+{
+	struct db *db = arg;
+	bool abandoned;
+	uint64_t end;
+
+	if (db->unclean)
+		check_file(db);
+	while (wait_for_work(db, &end)) {
+		if (end > db->finished)
+			write_batch(db, end);
+		write_contracts(db);
+		check_on_request(db);
+		list_damaged(db);
+	}
+	store_close(db->store);
+
+	pthread_mutex_lock(&db->lock);
+	db->ended = true;
+	abandoned = db->abandoned;
+	pthread_cond_broadcast(&db->rest);
+	pthread_mutex_unlock(&db->lock);
+	if (abandoned)
+		destroy(db);
+	return NULL;
+}
 
 /* --- opening and closing --- */
 
@@ -51,16 +489,16 @@ int db_open(const char *path, const struct db_retention *retention, struct db **
 
 	r = damage_open(path, retention, /* why= */ NULL, &db->store, &result, reterr);
 	if (r >= 0) {
-		writer_note_open(db, &result);
+		note_open(db, &result);
 		db->unclean = result.unclean;
-		r = thread_start(&db->thread, writer_run_thread, db, "gover-db");
+		r = thread_start(&db->thread, run_thread, db, "gover-db");
 		if (r < 0)
 			(void)err_fail(reterr, -r, "%s: cannot start the writer thread: %s", path,
 				       strerror(-r));
 	}
 	if (r < 0) {
 		store_close(db->store);
-		writer_destroy(db);
+		destroy(db);
 		return r;
 	}
 	*ret_db = db;
@@ -74,7 +512,7 @@ struct db *db_close(struct db *db)
 
 struct db *db_close_within(struct db *db, uint64_t max_ns)
 {
-	uint64_t deadline_ns = writer_now_ns() + max_ns;
+	uint64_t deadline_ns = now_ns() + max_ns;
 	bool ended;
 
 	if (!db)
@@ -87,14 +525,14 @@ struct db *db_close_within(struct db *db, uint64_t max_ns)
 	 * Wait one second longer than the deadline, so that the thread can drop the remaining
 	 * records.
 	 */
-	while (!db->ended && writer_now_ns() < deadline_ns + NS_PER_S)
-		writer_wait_until(db, &db->rest, deadline_ns + NS_PER_S);
+	while (!db->ended && now_ns() < deadline_ns + NS_PER_S)
+		wait_until(db, &db->rest, deadline_ns + NS_PER_S);
 	ended = db->ended;
 	db->abandoned = !ended;
 	pthread_mutex_unlock(&db->lock);
 	if (ended) {
 		(void)pthread_join(db->thread, NULL);
-		writer_destroy(db);
+		destroy(db);
 	} else { /* the thread is blocked in a system call and ends later */
 		(void)pthread_detach(db->thread);
 	}
@@ -117,7 +555,7 @@ static void schedule(struct db *db, enum record_kind kind)
 		db->urgent_to = db->accepted;
 	else if (db->due_ns > 0)
 		return;
-	due_ns = writer_now_ns() + (urgent ? WRITER_OTHER_DELAY_NS : WRITER_SAMPLE_DELAY_NS);
+	due_ns = now_ns() + (urgent ? OTHER_DELAY_NS : SAMPLE_DELAY_NS);
 	if (db->due_ns > 0 && db->due_ns <= due_ns)
 		return;
 	db->due_ns = due_ns;
@@ -211,7 +649,7 @@ void db_commit(struct db *db)
 	pthread_mutex_lock(&db->lock);
 	db->marked = db->accepted;
 	if (db->urgent_to > db->finished) {
-		db->due_ns = writer_now_ns();
+		db->due_ns = now_ns();
 		pthread_cond_signal(&db->wake);
 	}
 	pthread_mutex_unlock(&db->lock);
@@ -240,9 +678,9 @@ static bool flush_until(struct db *db, uint64_t deadline_ns)
 	if (db->finished < end || db->contracts.due)
 		pthread_cond_signal(&db->wake);
 	while ((db->finished < end || (db->contracts.due && deadline_ns == 0)) &&
-	       (deadline_ns == 0 || writer_now_ns() < deadline_ns)) {
+	       (deadline_ns == 0 || now_ns() < deadline_ns)) {
 		if (deadline_ns > 0)
-			writer_wait_until(db, &db->rest, deadline_ns);
+			wait_until(db, &db->rest, deadline_ns);
 		else
 			pthread_cond_wait(&db->rest, &db->lock);
 	}
@@ -258,5 +696,5 @@ void db_flush(struct db *db)
 
 int db_flush_within(struct db *db, int ms)
 {
-	return flush_until(db, writer_now_ns() + (uint64_t)ms * NS_PER_MS) ? 0 : -ETIMEDOUT;
+	return flush_until(db, now_ns() + (uint64_t)ms * NS_PER_MS) ? 0 : -ETIMEDOUT;
 }
