@@ -2,7 +2,6 @@
 /* Rule 4: offers one more vGPU after a calm time if the GPU has room. */
 #include "policy/admit.h"
 #include "policy/explain.h"
-#include "policy/reason.h"
 #include "policy/signal.h"
 
 const struct admission admit_by_load = {NULL, NULL};

@@ -9,7 +9,7 @@
 
 #include "base/id.h"
 #include "policy/baseline/assign.h"
-#include "policy/reason.h"
+#include "policy/explain.h"
 #include "policy/share.h"
 #include "policy/signal.h"
 #include "policy/window.h"

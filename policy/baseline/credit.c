@@ -27,7 +27,7 @@
 #include "base/number.h"
 #include "policy/admit.h"
 #include "policy/baseline/assign.h"
-#include "policy/reason.h"
+#include "policy/explain.h"
 #include "policy/share.h"
 #include "policy/signal.h"
 #include "policy/steps.h"

@@ -20,7 +20,7 @@
 
 #include "policy/admit.h"
 #include "policy/baseline/assign.h"
-#include "policy/reason.h"
+#include "policy/explain.h"
 #include "policy/share.h"
 #include "policy/signal.h"
 #include "policy/steps.h"

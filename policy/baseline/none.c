@@ -8,7 +8,7 @@
  * valid readings.
  */
 #include "policy/baseline/assign.h"
-#include "policy/reason.h"
+#include "policy/explain.h"
 #include "policy/steps.h"
 
 static bool compute_equal(const struct policy_params *params, const struct policy_gpu *gpu,

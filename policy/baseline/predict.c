@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "policy/admit.h"
-#include "policy/reason.h"
+#include "policy/explain.h"
 #include "policy/steps.h"
 #include "policy/window.h"
 

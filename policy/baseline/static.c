@@ -8,7 +8,7 @@
  * Caps depend on no reading. A sale never reduces the share of another vGPU.
  */
 #include "policy/baseline/assign.h"
-#include "policy/reason.h"
+#include "policy/explain.h"
 #include "policy/steps.h"
 
 /* Gives the newcomer its whole share. Returns false if @extra, the number of unallocated steps, is

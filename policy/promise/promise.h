@@ -34,7 +34,7 @@ enum promise_urgency {
 
 /*
  * CAUSE(name in the code, name in REST and in the history, urgency)
- * If several causes apply, the first row is the cause (cause.c).
+ * If several causes apply, the first row is the cause (promise.c).
  */
 #define PROMISE_CAUSES(CAUSE)                                                 \
 	CAUSE(TELEMETRY_STALE, "telemetry_stale", CRITICAL)                   \
@@ -167,5 +167,12 @@ void promise_restore_slow(struct promise_vgpu *vgpu, const struct promise_limits
 /* Continues the alarm of an earlier run of the daemon: the fast window counts as bad. */
 void promise_resume(struct promise_vgpu *vgpu, const struct promise_limits *limits,
 		    enum promise_cause cause);
+
+/* Adds @dt_s seconds, of which @bad_s were bad, and updates both alarms. */
+void burn_add(struct promise_burn *burn, const struct promise_limits *limits, double dt_s,
+	      double bad_s);
+
+/* Returns the bad share of the newest @slots slots, in percent of the length of these slots. */
+double burn_share_pct(const struct promise_window *window, int slots);
 
 #endif

@@ -3,7 +3,7 @@
  * Allocates a GPU to vGPUs by their expected demand. If every cap serves its demand, no cap
  * changes. Otherwise the vGPUs with the most unneeded cap give the missing cap at once. If the GPU
  * cannot serve all demands, each vGPU gets at least the smaller of its demand and its share of the
- * GPU by contract, and the rest serves as many whole demands as possible (scarce.c).
+ * GPU by contract, and the rest serves as many whole demands as possible.
  */
 #ifndef POLICY_QOS_ALLOCATION_H
 #define POLICY_QOS_ALLOCATION_H

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the numbers and the sentences that explain the decisions of policy qos. */
-#include "policy/qos/demand.h"
 #include "policy/explain.h"
+#include "policy/qos/demand.h"
 #include "policy/qos/explain-qos.h"
-#include "policy/reason.h"
 
 void explain_allocation(const struct policy_gpu *gpu, const struct policy_out *out,
 			enum allocation result, const struct allocation_summary *summary,

@@ -2,7 +2,7 @@
 /* The sentence and the numbers of every kind of decision. */
 #include "tests/unit/policy/test-policy.h"
 
-#include "policy/reason.h"
+#include "policy/explain.h"
 
 #define OVER .util = 0.972, .over_run = 2
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* When a promise counts as broken, why, and when its alarm begins and ends. */
-#include "policy/promise/burn.h"
-#include "policy/promise/cause.h"
+#include "policy/promise/promise.h"
 #include "tests/unit/policy/test-policy.h"
 
 #define VGPUS 3

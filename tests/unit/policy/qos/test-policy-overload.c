@@ -3,7 +3,7 @@
 #include "tests/unit/policy/test-policy.h"
 
 #include "policy/qos/profit.h"
-#include "policy/qos/overload.h"
+#include "policy/qos/profit.h"
 
 #define MORE 101
 #define HOOK 15.0 /* seconds of overload until a vGPU has been migrated */

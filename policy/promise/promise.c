@@ -3,11 +3,297 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "policy/plan.h"
-#include "policy/promise/burn.h"
-#include "policy/promise/cause.h"
+#include "policy/promise/promise.h"
+#include "policy/promise/service.h"
 #include "policy/rate.h"
 #include "policy/signal.h"
+
+/* Everything that the rules look at. */
+struct cause_facts {
+	const struct policy_params *params;
+	const struct policy_gpu *gpu;
+	const struct policy_vgpu *view;
+	const struct promise_vgpu *vgpu;
+	const struct promise_gpu *host;
+};
+
+/*
+ * --- alarms: a window is a ring of slots with the bad seconds of each slot; a share refers to the
+ * whole window, also before the window was seen completely: a new vGPU raises no alarm after a
+ * second ---
+ */
+
+#define RING (PROMISE_SLOTS + 1)
+/* The newest part of the slow window that must be bad too. */
+#define CONFIRM_SLOTS (PROMISE_SLOTS / 12)
+/* The newest part of the slow window that ends the slow alarm. */
+#define QUIET_SLOTS (PROMISE_SLOTS / 6)
+/* An alarm ends below this fraction of the share that raised it. */
+#define CLEAR_SHARE 0.5
+
+static void clear_window(struct promise_window *window, double window_s)
+{
+	*window = (struct promise_window){.slot_s = window_s / PROMISE_SLOTS};
+}
+
+static void add(struct promise_window *window, double window_s, double dt_s, double bad_s)
+{
+	double bad = dt_s > 0 ? bad_s / dt_s : 0;
+
+	if (fabs(window->slot_s * PROMISE_SLOTS - window_s) > 1e-6) /* new, or a changed key */
+		clear_window(window, window_s);
+	if (dt_s > 2 * window_s) /* the window contains nothing older */
+		dt_s = 2 * window_s;
+	while (dt_s > 0) {
+		double part_s = fmin(dt_s, window->slot_s - window->in_slot_s);
+
+		window->bad_s[window->at] += part_s * bad;
+		window->in_slot_s += part_s;
+		dt_s -= part_s;
+		if (window->slot_s - window->in_slot_s > 1e-9)
+			break;
+		window->in_slot_s = 0;
+		window->at = (window->at + 1) % RING;
+		window->bad_s[window->at] = 0;
+	}
+}
+
+double burn_share_pct(const struct promise_window *window, int slots)
+{
+	/* The present slot is not complete: it counts in addition to the complete ones. */
+	double bad_s = 0, length_s = slots * window->slot_s;
+
+	for (int ago = 0; ago <= slots; ago++)
+		bad_s += window->bad_s[(window->at - ago + RING) % RING];
+	return length_s > 0 ? fmin(100, 100 * bad_s / length_s) : 0;
+}
+
+/* An active alarm ends at a lower share than the one that raises it. */
+static bool exceeds(bool burns, double share_pct, double limit_pct)
+{
+	return share_pct >= (burns ? CLEAR_SHARE * limit_pct : limit_pct) - 1e-9;
+}
+
+/*
+ * The share of the whole window and that of its newest part raise the alarm. A larger newest part
+ * ends it, so that breaks that follow each other within minutes are one alarm.
+ */
+static bool slow_burns(const struct promise_burn *burn, const struct promise_limits *limits)
+{
+	const struct promise_window *slow = &burn->slow;
+
+	if (burn->slow_burns)
+		return exceeds(true, burn_share_pct(slow, QUIET_SLOTS), limits->slow_pct);
+	return exceeds(false, burn_share_pct(slow, CONFIRM_SLOTS), limits->slow_pct) &&
+	       exceeds(false, burn_share_pct(slow, PROMISE_SLOTS), limits->slow_pct);
+}
+
+void burn_add(struct promise_burn *burn, const struct promise_limits *limits, double dt_s,
+	      double bad_s)
+{
+	add(&burn->fast, limits->fast_window_s, dt_s, bad_s);
+	add(&burn->slow, limits->slow_window_s, dt_s, bad_s);
+	burn->fast_burns = exceeds(burn->fast_burns, burn_share_pct(&burn->fast, PROMISE_SLOTS),
+				   limits->fast_pct);
+	burn->slow_burns = slow_burns(burn, limits);
+}
+
+static void fill(struct promise_window *window, double window_s, double bad_s)
+{
+	clear_window(window, window_s);
+	for (int i = 0; i < RING; i++)
+		window->bad_s[i] = i == window->at ? 0 : bad_s / PROMISE_SLOTS;
+}
+
+/* Spreads @bad_s bad seconds over the slow window, and sets its alarm. */
+static void burn_fill_slow(struct promise_burn *burn, const struct promise_limits *limits,
+			   double bad_s, bool burns)
+{
+	fill(&burn->slow, limits->slow_window_s, fmin(fmax(bad_s, 0), limits->slow_window_s));
+	burn->slow_burns = burns;
+}
+
+/* Makes the whole fast window bad, and sets its alarm. */
+static void burn_fill_fast(struct promise_burn *burn, const struct promise_limits *limits)
+{
+	fill(&burn->fast, limits->fast_window_s, limits->fast_window_s);
+	burn->fast_burns = true;
+}
+
+/* --- causes: the first rule that applies gives the cause --- */
+
+/* A use above the limit by this factor and by this part of the GPU is no effect of the time slices:
+ * the scheduler of the paper settles debts within a second (docs/design.md, section 4). */
+#define EXCESS_FACTOR 1.25
+#define EXCESS_PCT    3
+/* part of what was sold above which a vGPU without a limit needs more than it has bought */
+#define CEILING_USED 0.95
+/* A policy that raised no cap of an overloaded vGPU for this time will not do it. */
+#define IDLE_S 15
+
+static const struct {
+	const char *name;
+	enum promise_urgency urgency;
+} causes[PROMISE_CAUSE_COUNT] = {
+#define CAUSE_ROW(id, name, urgency) [PROMISE_##id] = {name, PROMISE_##urgency},
+	PROMISE_CAUSES(CAUSE_ROW)
+#undef CAUSE_ROW
+};
+
+const char *promise_cause_name(enum promise_cause cause)
+{
+	return cause < PROMISE_CAUSE_COUNT ? causes[cause].name : NULL;
+}
+
+enum promise_cause promise_cause_find(const char *name)
+{
+	for (size_t i = PROMISE_NO_CAUSE + 1; i < ARRAY_SIZE(causes); i++)
+		if (strcmp(causes[i].name, name) == 0)
+			return (enum promise_cause)i;
+	return PROMISE_NO_CAUSE;
+}
+
+enum promise_urgency promise_cause_urgency(enum promise_cause cause)
+{
+	return cause < PROMISE_CAUSE_COUNT ? causes[cause].urgency : PROMISE_INFO;
+}
+
+/*
+ * Returns the cap in percent that @view can give without becoming overloaded, in whole steps (as
+ * rule 6 of docs/design.md). 0 if it is held or its busy time is unknown.
+ */
+static int cause_spare_pct(const struct policy_params *params, const struct policy_gpu *gpu,
+			   const struct policy_vgpu *view)
+{
+	double line = params->overload_pct / 100.0;
+	double needed_pct = fmax(policy_floor_pct(params, gpu, &view->terms),
+				 line > 0 ? 100 * view->load / line : 100);
+	int steps;
+
+	if (view->held || !view->busy_valid)
+		return 0;
+	steps = plan_whole_steps(gpu, view->cap_pct - needed_pct);
+	return steps > 0 ? steps * gpu->step_pct : 0;
+}
+
+/* --- the rules --- */
+
+static bool is_stale(const struct cause_facts *f)
+{
+	return !f->host->telemetry_valid || !f->view->busy_valid;
+}
+
+static bool is_stalled(const struct cause_facts *f)
+{
+	return f->vgpu->service.state == SERVICE_STALLED;
+}
+
+/* True if another vGPU uses much more than its cap, so that caps guarantee nothing. */
+static bool cause_is_not_enforced(const struct cause_facts *f)
+{
+	for (int i = 0; i < f->gpu->n_vgpus && f->host->hard_caps; i++) {
+		const struct policy_vgpu *other = &f->gpu->vgpus[i];
+		double load_pct = 100 * other->load, limit_pct = other->cap_pct;
+
+		if (f->gpu->sharing == POLICY_SHARING_GUARANTEE)
+			limit_pct = fmax(limit_pct, policy_terms_ceiling_pct(&other->terms));
+		if (other != f->view && other->busy_valid && load_pct > EXCESS_FACTOR * limit_pct &&
+		    load_pct > limit_pct + EXCESS_PCT)
+			return true;
+	}
+	return false;
+}
+
+static bool is_guest_limit(const struct cause_facts *f)
+{
+	return f->view->short_of_target &&
+	       !signal_gpu_bound(f->params->qos_gpu_bound_pct / 100.0, f->gpu, f->view);
+}
+
+static bool is_foreign(const struct cause_facts *f)
+{
+	return f->view->held && f->vgpu->foreign;
+}
+
+static bool is_held(const struct cause_facts *f)
+{
+	return f->view->held;
+}
+
+static bool is_at_ceiling(const struct cause_facts *f)
+{
+	int ceiling_pct = policy_terms_ceiling_pct(&f->view->terms);
+
+	/* Without limits, a vGPU is at its ceiling only if it uses what was sold. */
+	if (f->host->observes)
+		return 100 * f->view->load >= CEILING_USED * ceiling_pct;
+	return signal_room_steps(f->gpu, f->view) == 0;
+}
+
+static bool is_not_acting(const struct cause_facts *f)
+{
+	return !f->host->acts;
+}
+
+static bool is_write_failed(const struct cause_facts *f)
+{
+	return f->vgpu->write_failed;
+}
+
+static bool is_overcommitted(const struct cause_facts *f)
+{
+	return promise_is_overcommitted(f->host);
+}
+
+static int others_spare_pct(const struct cause_facts *f)
+{
+	return f->host->spare_pct - cause_spare_pct(f->params, f->gpu, f->view);
+}
+
+static bool has_no_donor(const struct cause_facts *f)
+{
+	return others_spare_pct(f) < f->gpu->step_pct;
+}
+
+static bool is_policy_idle(const struct cause_facts *f)
+{
+	double reaction_s = (f->params->overload_periods + 2) * f->gpu->period_s;
+
+	return f->vgpu->track.unraised_s > fmax(IDLE_S, reaction_s);
+}
+
+static bool always(const struct cause_facts *f)
+{
+	(void)f;
+	return true;
+}
+
+/* Returns the first row of PROMISE_CAUSES that applies to a bad period. */
+static enum promise_cause cause_find(const struct cause_facts *facts)
+{
+	static bool (*const applies[PROMISE_CAUSE_COUNT])(const struct cause_facts *) = {
+		[PROMISE_TELEMETRY_STALE] = is_stale,
+		[PROMISE_GPU_STALLED] = is_stalled,
+		[PROMISE_CAPS_NOT_ENFORCED] = cause_is_not_enforced,
+		[PROMISE_GUEST_LIMIT] = is_guest_limit,
+		[PROMISE_FOREIGN_CAP] = is_foreign,
+		[PROMISE_HELD] = is_held,
+		[PROMISE_CONTRACT_TOO_SMALL] = is_at_ceiling,
+		[PROMISE_NOT_ACTING] = is_not_acting,
+		[PROMISE_CAP_WRITE_FAILED] = is_write_failed,
+		[PROMISE_GPU_OVERCOMMITTED] = is_overcommitted,
+		[PROMISE_DONORS_AT_FLOOR] = has_no_donor,
+		[PROMISE_POLICY_IDLE] = is_policy_idle,
+		[PROMISE_ADJUSTING] = always,
+	};
+	int cause = PROMISE_NO_CAUSE + 1;
+
+	while (!applies[cause](facts))
+		cause++;
+	return (enum promise_cause)cause;
+}
 
 /* Time constants of the means. Short, because operators watch the effect of a change. */
 #define MEAN_S	5
@@ -106,18 +392,13 @@ static bool is_idle(const struct policy_vgpu *v)
 	return v->busy_valid && v->load < IDLE_LOAD && v->fps_valid && v->rate <= 0;
 }
 
-static bool is_stalled(const struct promise_vgpu *vgpu)
-{
-	return vgpu->service.state == SERVICE_STALLED;
-}
-
 /* Without GPU time it cannot draw: then it is starved, not idle. */
 static bool is_bad(const struct cause_facts *facts)
 {
 	const struct policy_vgpu *v = facts->view;
 	bool idle = is_idle(v) && !cause_is_not_enforced(facts);
 
-	return is_stalled(facts->vgpu) || (v->short_of_target && !idle) || v->broken;
+	return is_stalled(facts) || (v->short_of_target && !idle) || v->broken;
 }
 
 /* Returns the missing reading without which the promise cannot be judged. */
@@ -218,7 +499,7 @@ static void judge(const struct promise_limits *limits, const struct cause_facts 
 	if (missing != PROMISE_NO_CAUSE) {
 		vgpu->state = PROMISE_UNKNOWN;
 		vgpu->cause = missing;
-	} else if (is_stalled(vgpu)) {
+	} else if (is_stalled(facts)) {
 		vgpu->state = PROMISE_BROKEN;
 		vgpu->cause = PROMISE_GPU_STALLED;
 	} else if (is_broken_now(facts->view, vgpu)) {
