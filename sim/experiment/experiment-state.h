@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The state of an experiment, and the functions that apply decisions of its policy. Internal to
- * this folder.
- */
+/* The state of an experiment, for the other files of this folder. */
 #ifndef SIM_EXPERIMENT_EXPERIMENT_STATE_H
 #define SIM_EXPERIMENT_EXPERIMENT_STATE_H
 
 #include "policy/offer.h"
-#include "sim/model/sim.h"
 #include "sim/experiment/experiment.h"
+#include "sim/model/sim.h"
 
 /* A vGPU, with the state that experiment.h does not show. */
 struct tenant {
@@ -74,24 +71,20 @@ struct experiment {
 	struct experiment_summary counts;
 };
 
-/* Returns whether another tenant can take an offer. */
-bool experiment_has_tenants(const struct experiment *experiment);
+/* Returns the workload of tenant number @draw, with the random seed of this tenant. */
+struct workload tenants_workload(const struct scenario_tenant *kind, uint64_t seed, uint64_t draw);
 
-/* Copies the current state into experiment->gpu, the input of the policy. */
-void experiment_build_view(struct experiment *experiment);
-/* Applies the decisions in experiment->out and reports them as events. */
-void experiment_apply(struct experiment *experiment);
-/* Asks the fund hook, or the policy, for the cap of a newcomer with @terms. -ENOSPC. */
-int experiment_fund(struct experiment *experiment, const struct policy_params *params,
-		    const struct policy_terms *terms);
-void experiment_emit(struct experiment *experiment, const char *kind, const char *vgpu,
-		     const char *format, ...) __attribute__((format(printf, 4, 5)));
-int experiment_sum_cap_pct(const struct experiment *experiment);
+/*
+ * Returns the kind of tenant number @number of those that take offers, counted from 0. Tenants that
+ * are present from the start have the first numbers. The number must be below n_bag, unless tenants
+ * are drawn independently.
+ */
+const struct scenario_tenant *tenants_kind(const struct experiment *experiment, int number);
 
-/* Opens an offer after the policy decided to make an offer. */
-void sale_open(struct experiment *experiment);
-/* Updates the offer: open, claimed, on probation, kept or failed. Runs after the step of each
- * period. */
-void sale_update(struct experiment *experiment);
+/*
+ * Returns the kind of the tenant that takes the next offer. Call this function only if
+ * experiment_has_tenants() returns true.
+ */
+const struct scenario_tenant *tenants_next(const struct experiment *experiment);
 
 #endif

@@ -6,7 +6,7 @@
 #ifndef SIM_EXPERIMENT_PROFILES_H
 #define SIM_EXPERIMENT_PROFILES_H
 
-#include "sim/experiment/tenants.h"
+#include "sim/experiment/experiment-state.h"
 
 struct profiles;
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A recording of one GPU, to be replayed. The rows become the tenants of a scenario with the same
- * demand. Demand above a cap cannot be measured, so recording-demand.c estimates it. Times without
+ * demand. Demand above a cap cannot be measured, so it is estimated. Times without
  * data are cut out and counted. They must not be replayed as idle time.
  */
 #ifndef SIM_EXPERIMENT_RECORDING_H
 #define SIM_EXPERIMENT_RECORDING_H
 
 #include "base/id.h"
-#include "sim/experiment/scenario.h"
 #include "sim/experiment/experiment.h"
+#include "sim/experiment/scenario.h"
 
 #define RECORDING_NEWCOMERS 16 /* maximum number of kinds of newcomers */
 #define RECORDING_SPANS_MAX (SCENARIO_TENANTS_MAX - RECORDING_NEWCOMERS)

@@ -73,10 +73,4 @@ struct replay {
  */
 int replay_run(bool json, struct err *reterr);
 
-/* Read the first value, and all others. Internal to the command. */
-int replay_read_head(struct replay *replay, struct err *reterr);
-int replay_read(struct replay *replay, struct err *reterr);
-/* Prints the comparison. Internal to the command. */
-void replay_print(const struct replay *replay, bool json);
-
 #endif
