@@ -49,7 +49,7 @@ libvirt  := $(call has,libvirt)
 m32      := $(if $(filter x86_64,$(machine)),$(call builds,$(CC) -m32))
 all_libs := $(call libs_of,$(packages) $(if $(BPF),libbpf libelf)) -lm -pthread
 # Programs and tests link one archive: every source except main() and the libraries for other programs.
-absent   := $(if $(BPF),monitor/bpf/none.c,$(addprefix monitor/bpf/,bpf.c files.c symbols.c)) \
+absent   := $(if $(BPF),monitor/bpf/none.c,$(addprefix monitor/bpf/,bpf.c symbols.c)) \
             $(if $(libvirt),,gover-fleet/claim/domains.c gover-fleet/migrate/libvirt-move.c)
 folders  := base client policy sched db sim gpu monitor gover-d gover-ctl gover-fleet tests/double/device \
             tests/bench/compute $(addprefix compute/,arbiter channel tenant server)

@@ -9,7 +9,7 @@
 #define MONITOR_FPS_GUESTS_H
 
 #include "base/err.h"
-#include "monitor/fps/vgpus.h"
+#include "monitor/fps/totals.h"
 
 /*
  * Maximum connections of all virtual machines. The last 512 are reserved for virtual machines with

@@ -5,7 +5,6 @@
 
 #include <stdint.h>
 
-#include "monitor/fps/phase.h"
 #include "monitor/fps/totals.h"
 
 /*

@@ -1,15 +1,46 @@
 /* SPDX-License-Identifier: MIT */
-/* Types that the hub and its parts share: totals of a vGPU, and counts of connections. */
+/* What the hub and its parts share: the vGPUs with their totals, phases of frames, and limits of
+ * connections. Pure: time is a parameter. */
 #ifndef MONITOR_FPS_TOTALS_H
 #define MONITOR_FPS_TOTALS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-
 #include <sys/types.h>
 
 #include "base/id.h"
 #include "fps-preload/wire.h"
-#include "monitor/fps/quota.h"
+
+/*
+ * Limits of the connections of a socket. Each connection has a holder: a vGPU, a user or a virtual
+ * machine. A part of the connections is reserved for holders that have few, so that no holder can
+ * take all connections.
+ */
+struct fps_quota {
+	int all;      /* maximum connections of all holders together */
+	int each;     /* maximum connections of one holder */
+	int reserved; /* the last connections of @all are reserved ... */
+	int few;      /* ... for holders with fewer connections than this */
+	int used;     /* connections of all holders now; initially 0 */
+};
+
+/*
+ * Takes a connection for the holder with *@held connections, and counts the connection in @used and
+ * in *@held. Returns false and changes nothing if a limit is reached.
+ */
+bool fps_quota_take(struct fps_quota *quota, int *held);
+/* Returns a connection of the holder. */
+void fps_quota_give(struct fps_quota *quota, int *held);
+
+/* The connections of a holder that were refused because of a limit. */
+struct fps_refusals {
+	uint64_t n;
+	uint64_t newest_ns; /* CLOCK_MONOTONIC of the newest refusal */
+	int held;	    /* connections of the holder at the newest refusal */
+};
+
+void fps_refusals_add(struct fps_refusals *refusals, int held, uint64_t now_ns);
 
 /*
  * Whether programs wait inside the function that presents a frame. Such a program wants its next
@@ -36,7 +67,7 @@ struct fps_totals {
 						  (fps-preload/wire.h) */
 	int open;			       /* programs now connected to the unix socket */
 	/* sum over the @open programs of the part of the next frame that had passed at @at_ns,
-	 * each 0..1 (monitor/fps/phase.h) */
+	 * each 0..1 (struct fps_phase) */
 	double partial_frames;
 	int present_outside; /* of the @open programs, those with FPS_PRESENT_OUTSIDE at @at_ns */
 	int present_waits;   /* of the @open programs, those with FPS_PRESENT_WAITS at @at_ns */
@@ -77,5 +108,47 @@ double fps_percentile_ms(const uint64_t frame_time[FPS_WIRE_BUCKETS], double abo
 
 /* Returns FPS_PRESENT_WAITS if any program of the vGPU waits. */
 enum fps_present fps_present_of(const struct fps_totals *totals);
+
+/*
+ * The part of a program's next frame that has passed, judged by the mean time between its newest
+ * frames. With it, a frame rate over a short time is not wrong by a whole frame. Zero-initialised.
+ */
+struct fps_phase {
+	uint64_t newest_ns;   /* CLOCK_MONOTONIC of the newest frame; 0: none */
+	uint64_t interval_ns; /* mean time between frames; 0: unknown */
+};
+
+/*
+ * Returns the part of the next frame that has passed at @now_ns, 0..1. @frames new frames were
+ * presented since the last call, the newest at @newest_ns, which is not after @now_ns. The part is
+ * 0 until the time between two frames is known, and stays 1 if the next frame takes longer than the
+ * frames before it. More than a second between two frames is a pause: the time is unknown after it.
+ */
+double fps_phase_take(struct fps_phase *phase, uint64_t frames, uint64_t newest_ns,
+		      uint64_t now_ns);
+
+/* The state of one vGPU in the hub. */
+struct fps_vgpu {
+	char id[ID_MAX];
+	uint64_t limit_ns; /* minimum time of a frame; 0: no limit */
+	int held;	   /* connections of its programs to the unix socket */
+	struct fps_refusals refused;
+	struct fps_totals totals;
+};
+
+/* Zero-initialised. A pointer to a vGPU is valid until the vGPU is removed. */
+struct fps_vgpus {
+	struct fps_vgpu **list; /* sorted by id */
+	size_t n;
+};
+
+void fps_vgpus_free(struct fps_vgpus *vgpus); /* frees the vGPUs, not @vgpus */
+
+/* Returns the vGPU, or NULL. */
+struct fps_vgpu *fps_vgpus_find(const struct fps_vgpus *vgpus, const char *id);
+/* Returns the vGPU @id (valid), which is created if needed. */
+struct fps_vgpu *fps_vgpus_get(struct fps_vgpus *vgpus, const char *id);
+/* Frees a vGPU of the list. */
+void fps_vgpus_remove(struct fps_vgpus *vgpus, struct fps_vgpu *vgpu);
 
 #endif

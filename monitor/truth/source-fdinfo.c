@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "monitor/truth/control.h"
-#include "monitor/truth/meter.h"
+#include "monitor/truth/fdinfo.h"
 #include "monitor/truth/scan.h"
 #include "monitor/truth/source.h"
 

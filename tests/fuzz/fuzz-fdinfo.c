@@ -3,7 +3,7 @@
  * Fuzzes the parser for the texts of DRM files, and the meter that uses its results. Accepted
  * values must be within their ranges. A client must not grow by a second reading of the same text.
  */
-#include "monitor/truth/meter.h"
+#include "monitor/truth/fdinfo.h"
 #include "monitor/truth/truth.h"
 #include "tests/fuzz/fuzz.h"
 

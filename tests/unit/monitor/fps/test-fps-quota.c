@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which connections the quotas of the FPS sockets admit. */
 #include "base/cleanup.h"
-#include "monitor/fps/quota.h"
+#include "monitor/fps/totals.h"
 #include "tests/unit/unit.h"
 
 TEST(a_connection_is_admitted_below_all_limits)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "monitor/truth/meter.h"
+#include "monitor/truth/fdinfo.h"
 #include "monitor/truth/truth.h"
 #include "tests/unit/unit.h"
 
