@@ -6,10 +6,12 @@
 #ifndef GOVER_FLEET_CLOUD_KEYSTONE_H
 #define GOVER_FLEET_CLOUD_KEYSTONE_H
 
+#include <jansson.h>
+#include <stdint.h>
+
 #include "base/clock.h"
 #include "base/err.h"
 #include "client/client.h"
-#include "gover-fleet/cloud/identity.h"
 #include "gover-fleet/config/fleet-config.h"
 
 #define KEYSTONE_TOKEN_MAX 4096
@@ -52,5 +54,20 @@ void keystone_forget(struct keystone *keystone);
  */
 int keystone_endpoint(const struct keystone *keystone, const char *type, const char **ret_url,
 		      struct err *reterr);
+
+#define IDENTITY_URL_MAX 256
+
+struct identity_token {
+	int64_t lifetime_s; /* time from issue to expiry, > 0 */
+	/* URLs without a trailing slash; "": the catalog has no such endpoint */
+	char placement[IDENTITY_URL_MAX], compute[IDENTITY_URL_MAX];
+};
+
+/*
+ * Parses the reply to POST /v3/auth/tokens. @region: "" accepts any region. Returns -EPROTO if the
+ * document has another form.
+ */
+int identity_parse_token(const json_t *json, const char *region, struct identity_token *ret_token,
+			 struct err *reterr);
 
 #endif

@@ -12,6 +12,8 @@
 #ifndef GOVER_FLEET_CLOUD_PUBLISHER_H
 #define GOVER_FLEET_CLOUD_PUBLISHER_H
 
+#include <stdint.h>
+
 #include "gover-fleet/cloud/keystone.h"
 #include "gover-fleet/cloud/placement.h"
 #include "gover-fleet/model/wanted.h"
@@ -72,5 +74,19 @@ int publisher_withdraw(struct publisher *publisher, struct err *reterr);
  * The pause doubles with each failure, and its second half is random.
  */
 int publisher_pause_ms(const struct publisher *publisher);
+
+struct backoff {
+	int first_ms, max_ms; /* 1 <= first_ms <= max_ms */
+	int failures;	      /* since the last success */
+};
+
+void backoff_succeed(struct backoff *backoff);
+void backoff_fail(struct backoff *backoff);
+
+/*
+ * Returns the pause in ms: 0 without a failure, otherwise between one half of and the whole of
+ * min(first_ms * 2^(failures - 1), max_ms). @random: any number, the source of the choice.
+ */
+int backoff_pause_ms(const struct backoff *backoff, uint32_t random);
 
 #endif

@@ -4,7 +4,7 @@
  * content of a provider that was written must need no further write.
  */
 #include "gover-fleet/cloud/difference.h"
-#include "gover-fleet/cloud/identity.h"
+#include "gover-fleet/cloud/keystone.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -6,8 +6,8 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "gover-fleet/cloud/backoff.h"
 #include "gover-fleet/cloud/difference.h"
+#include "gover-fleet/cloud/publisher.h"
 #include "tests/unit/unit.h"
 
 #define A   "CUSTOM_GOVER_SLOT_25"

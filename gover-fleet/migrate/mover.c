@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The thread, its state, its messages, and the migration of an earlier process. */
+/* Follows a migration by Nova until it has ended, with a time limit for each phase. */
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,10 +9,60 @@
 #include <syslog.h>
 
 #include "base/cleanup.h"
+#include "base/err.h"
 #include "base/rfc3339.h"
 #include "base/thread.h"
 #include "base/xalloc.h"
-#include "gover-fleet/migrate/mover-state.h"
+#include "client/client.h"
+#include "gover-fleet/cloud/keystone.h"
+#include "gover-fleet/migrate/advice.h"
+#include "gover-fleet/migrate/libvirt-move.h"
+#include "gover-fleet/migrate/mover.h"
+#include "gover-fleet/migrate/nova-answer.h"
+#include "gover-fleet/migrate/nova.h"
+#include "gover-fleet/model/bell.h"
+
+#define MOVER_PAST_MAX 64
+
+struct mover {
+	struct mover_config config;
+	struct mover_events events;
+	bool openstack; /* the machines are servers of OpenStack */
+	pthread_t thread;
+	struct bell bell; /* rung after each update */
+	pthread_mutex_t lock;
+	/* protected by @lock */
+	struct host_state *state; /* a reference; NULL: unknown */
+	enum mover_cloud cloud;
+	struct mover_status status;
+	/* used by the thread only */
+	bool resumed;		 /* gover-d was asked about the migration of an earlier process */
+	struct mover_end unsent; /* an end that gover-d does not know yet; vgpu "": none */
+	struct nova *nova;
+	struct libvirt_move *libvirt;
+	struct client *gover;
+	struct advice_past past[MOVER_PAST_MAX]; /* a ring of the newest attempts */
+	size_t n_past, next_past;
+	/* the last advice in the log, so that it is logged once */
+	char last_advice[ID_MAX + 2 * ADVICE_REASON_MAX];
+};
+
+/* A migration that an earlier process asked for, and did not report as ended. */
+struct migration_open {
+	char vgpu[ID_MAX]; /* "": none */
+	char to[256];	   /* destination; "": unknown */
+	int64_t since_ms;  /* time of the request since 1970, by the clock of this host */
+};
+
+/* Result of an attempt to migrate. */
+struct mover_result {
+	enum advice_end end;
+	bool forbidden;			 /* of ADVICE_REFUSED: a role is missing */
+	char to[NOVA_HOST_MAX];		 /* of ADVICE_MOVED; "": unknown */
+	char why[2 * ADVICE_REASON_MAX]; /* of the other ends */
+	/* of mover_resume_*(): wall time of the end, if it came before the first look; 0: not */
+	int64_t ended_ms;
+};
 
 #define TEXT_MAX	 256  /* of gover-d, with the NUL */
 #define GOVER_TIMEOUT_MS 5000 /* of a report to gover-d, which is on this host */
@@ -45,7 +96,8 @@ void mover_config_default(struct mover_config *config)
 	config->poll_ms = 500;
 }
 
-void mover_log(struct mover *mover, int priority, const char *vgpu, const char *format, ...)
+/* Logs a message about @vgpu. */
+static void mover_log(struct mover *mover, int priority, const char *vgpu, const char *format, ...)
 {
 	char text[2 * ADVICE_REASON_MAX + ERR_MSG_MAX];
 	va_list args;
@@ -56,7 +108,8 @@ void mover_log(struct mover *mover, int priority, const char *vgpu, const char *
 	mover->events.log(mover->events.userdata, priority, vgpu, text);
 }
 
-bool mover_wait(struct mover *mover, int ms)
+/* Waits for @ms. Returns false if the process stops meanwhile. */
+static bool mover_wait(struct mover *mover, int ms)
 {
 	uint64_t until_ns = clock_now().mono_ns + (uint64_t)ms * NS_PER_MS;
 
@@ -142,20 +195,240 @@ static void set_running(struct mover *mover, const char *vgpu, const char *to, i
 	pthread_mutex_unlock(&mover->lock);
 }
 
-void mover_begin(struct mover *mover, const char *vgpu, const char *to)
+/* Records that a migration of @vgpu has begun, and reports it. @to: destination; "": unknown. */
+static void mover_begin(struct mover *mover, const char *vgpu, const char *to)
 {
 	set_running(mover, vgpu, to, clock_now().wall_ms);
 	(void)send_report(mover, vgpu, "requested", -1, to, "");
 	announce(mover);
 }
 
-void mover_add_destination(struct mover *mover, const char *vgpu, const char *to)
+/* Records and reports the destination of the migration in progress. */
+static void mover_add_destination(struct mover *mover, const char *vgpu, const char *to)
 {
 	pthread_mutex_lock(&mover->lock);
 	snprintf(mover->status.to, sizeof(mover->status.to), "%.*s", NOVA_HOST_MAX - 1, to);
 	pthread_mutex_unlock(&mover->lock);
 	(void)send_report(mover, vgpu, "requested", -1, to, "");
 	announce(mover);
+}
+
+/* --- the ways to migrate --- */
+
+/* A migration that Nova has accepted. */
+struct course {
+	struct nova_asked asked;
+	struct nova_progress progress;
+	uint64_t asked_ns, running_ns, aborted_ns; /* monotonic times; 0: not yet */
+	struct err last_error;			   /* of the last look that failed */
+	bool resumed;				   /* an earlier process has asked for it */
+	bool has_destination;			   /* it is known and reported */
+	int looks;
+};
+
+/* The UUID of the server: the name of its virtual machine, or the id of the vGPU. */
+static const char *server_of(const struct advice *advice)
+{
+	return nova_is_uuid(advice->vm) ? advice->vm : advice->vgpu;
+}
+
+static bool has_passed(uint64_t since_ns, uint64_t now_ns, int limit_s)
+{
+	return now_ns >= since_ns + (uint64_t)limit_s * NS_PER_S;
+}
+
+/* Ends the course without a known result of the migration. */
+static void give_up(struct course *c, const char *why)
+{
+	const char *error = c->last_error.msg;
+
+	c->progress.phase = NOVA_FAILED;
+	snprintf(c->progress.why, sizeof(c->progress.why), "%s%s%.*s", why, error[0] ? ": " : "",
+		 NOVA_TEXT_MAX, error);
+}
+
+static void abort_migration(struct mover *mover, struct course *c, const char *vgpu,
+			    struct instant now)
+{
+	struct err err = {0};
+
+	c->aborted_ns = now.mono_ns;
+	mover_log(mover, LOG_WARNING, vgpu,
+		  "the migration takes longer than %d s: asking Nova to abort it",
+		  c->running_ns ? mover->config.run_timeout_s : mover->config.start_timeout_s);
+	if (nova_abort(mover->nova, &c->asked, c->progress.id, &err) != 0)
+		c->last_error = err;
+}
+
+static void check_limits(struct mover *mover, struct course *c, const char *vgpu,
+			 struct instant now)
+{
+	const struct mover_config *config = &mover->config;
+
+	if (c->aborted_ns) {
+		if (has_passed(c->aborted_ns, now.mono_ns, config->abort_timeout_s))
+			give_up(c, "the abort of the migration has not ended in time");
+	} else if (c->running_ns) {
+		if (has_passed(c->running_ns, now.mono_ns, config->run_timeout_s))
+			abort_migration(mover, c, vgpu, now);
+	} else if (has_passed(c->asked_ns, now.mono_ns, config->start_timeout_s)) {
+		if (c->progress.id > 0)
+			abort_migration(mover, c, vgpu, now);
+		else
+			give_up(c, "Nova has not begun the migration in time");
+	}
+}
+
+static bool has_ended(const struct course *c)
+{
+	return c->progress.phase != NOVA_WAITING && c->progress.phase != NOVA_RUNNING;
+}
+
+static void look(struct mover *mover, struct course *c, const char *vgpu)
+{
+	struct instant now;
+	struct err err = {0};
+	int r = nova_look(mover->nova, &c->asked, &c->progress, &err);
+
+	c->last_error = err;
+	now = clock_now();
+	c->looks++;
+	if (r == 0 && c->progress.to[0] && !c->has_destination && !has_ended(c)) {
+		c->has_destination = true;
+		mover_add_destination(mover, vgpu, c->progress.to);
+	}
+	if (r == 0 && c->progress.phase == NOVA_RUNNING && !c->running_ns) {
+		c->running_ns = now.mono_ns;
+		if (!c->resumed)
+			mover_log(mover, LOG_INFO, vgpu,
+				  "the migration runs %d ms after the request",
+				  (int)((now.mono_ns - c->asked_ns) / NS_PER_MS));
+	}
+	if (r != 0 || !has_ended(c))
+		check_limits(mover, c, vgpu, now);
+}
+
+static void refuse(int r, const struct err *err, struct mover_result *ret)
+{
+	ret->end = ADVICE_REFUSED;
+	ret->forbidden = r == NOVA_FORBIDDEN;
+	snprintf(ret->why, sizeof(ret->why), "%.*s", (int)sizeof(ret->why) - 1, err->msg);
+}
+
+/* Checks in advance what mover_run_nova() would check first. */
+static void mover_check_nova(struct mover *mover, const struct advice *advice)
+{
+	struct err err;
+
+	/* A refusal is repeated, and then logged, by the attempt itself. */
+	(void)nova_check(mover->nova, server_of(advice), clock_now(), &err);
+}
+
+/* Waits for the end. Returns false if the process stops before. */
+static bool follow(struct mover *mover, struct course *c, const char *vgpu,
+		   struct mover_result *ret)
+{
+	while (!has_ended(c)) {
+		if (!mover_wait(mover, mover->config.poll_ms))
+			return false;
+		look(mover, c, vgpu);
+	}
+	ret->end = c->progress.phase == NOVA_COMPLETED ? ADVICE_MOVED : ADVICE_FAILED;
+	snprintf(ret->to, sizeof(ret->to), "%s", c->progress.to);
+	snprintf(ret->why, sizeof(ret->why), "%s", c->progress.why);
+	return true;
+}
+
+/* Migrates and waits for the end. Returns false if the process stops before the end is known. */
+static bool mover_run_nova(struct mover *mover, const struct advice *advice,
+			   struct mover_result *ret)
+{
+	struct course c = {.progress = {.phase = NOVA_WAITING}};
+	struct err err = {0};
+	int r = nova_ask(mover->nova, server_of(advice), clock_now(), &c.asked, &err);
+
+	if (r != 0) {
+		refuse(r, &err, ret);
+		return true;
+	}
+	c.asked_ns = clock_now().mono_ns;
+	if (c.asked.unconfirmed)
+		mover_log(mover, LOG_WARNING, advice->vgpu,
+			  "Nova may or may not have accepted the migration: %s", err.msg);
+	mover_begin(mover, advice->vgpu, "");
+	return follow(mover, &c, advice->vgpu, ret);
+}
+
+/* Finds the migration again; Nova may be away. Returns false if the process stops before. */
+static bool find_again(struct mover *mover, struct course *c, const char *server, int64_t since_ms)
+{
+	struct err err = {0};
+	int r;
+
+	while ((r = nova_find_asked(mover->nova, server, since_ms, &c->asked, &err)) != 0) {
+		c->last_error = err;
+		if (r == NOVA_FORBIDDEN || r == NOVA_UNSUITABLE ||
+		    has_passed(c->asked_ns, clock_now().mono_ns, mover->config.run_timeout_s)) {
+			give_up(c, "the migration of an earlier gover-fleet cannot be followed");
+			return true;
+		}
+		if (!mover_wait(mover, mover->config.poll_ms))
+			return false;
+	}
+	return true;
+}
+
+/* The limits of time begin again. */
+static bool mover_resume_nova(struct mover *mover, const struct migration_open *open,
+			      const char *vm, struct mover_result *ret)
+{
+	struct course c = {.progress = {.phase = NOVA_WAITING}, .resumed = true};
+	const char *server = nova_is_uuid(vm) ? vm : open->vgpu;
+
+	c.asked_ns = clock_now().mono_ns;
+	c.has_destination = open->to[0] != '\0';
+	if (!find_again(mover, &c, server, open->since_ms) || !follow(mover, &c, open->vgpu, ret))
+		return false;
+	if (c.looks == 1 && c.progress.id > 0)
+		ret->ended_ms = c.progress.changed_ms;
+	return true;
+}
+
+static bool mover_run_libvirt(struct mover *mover, const struct advice *advice,
+			      struct mover_result *ret)
+{
+	struct err err = {0};
+	int r;
+
+	/* libvirt checks the machine before it begins, so its refusal comes after this report. */
+	mover_begin(mover, advice->vgpu, mover->config.to_uri);
+	r = libvirt_move_run(mover->libvirt, advice->vm, mover->config.run_timeout_s, &err);
+	ret->end = r == 0 ? ADVICE_MOVED : ADVICE_FAILED;
+	snprintf(ret->to, sizeof(ret->to), "%s", mover->config.to_uri);
+	snprintf(ret->why, sizeof(ret->why), "%.*s", (int)sizeof(ret->why) - 1, err.msg);
+	return true;
+}
+
+static bool mover_resume_libvirt(struct mover *mover, const struct migration_open *open,
+				 const char *vm, struct mover_result *ret)
+{
+	uint64_t until_ns = clock_now().mono_ns + (uint64_t)mover->config.run_timeout_s * NS_PER_S;
+	enum libvirt_place place = LIBVIRT_LEAVING;
+	struct err err = {"libvirt still moves the machine"};
+
+	(void)open;
+	while (libvirt_move_look(mover->libvirt, vm, &place, &err) != 0 ||
+	       place == LIBVIRT_LEAVING) {
+		if (clock_now().mono_ns >= until_ns)
+			break;
+		if (!mover_wait(mover, mover->config.poll_ms))
+			return false;
+	}
+	ret->end = place == LIBVIRT_GONE ? ADVICE_MOVED : ADVICE_FAILED;
+	snprintf(ret->to, sizeof(ret->to), "%s", mover->config.to_uri);
+	snprintf(ret->why, sizeof(ret->why), "%.*s", (int)sizeof(ret->why) - 1,
+		 place == LIBVIRT_HERE ? "the machine is still on this host" : err.msg);
+	return true;
 }
 
 static void remember(struct mover *mover, const char *vgpu, enum advice_end end)
@@ -293,7 +566,7 @@ static void find_machine(struct mover *mover, const char *vgpu, char ret_vm[HOST
 	pthread_mutex_unlock(&mover->lock);
 }
 
-static void follow(struct mover *mover, const struct migration_open *open)
+static void follow_open(struct mover *mover, const struct migration_open *open)
 {
 	char vm[HOST_STATE_NAME_MAX];
 	struct mover_result result = {0};
@@ -362,7 +635,7 @@ static bool resume(struct mover *mover)
 		return false;
 	mover->resumed = true;
 	if (open.vgpu[0])
-		follow(mover, &open);
+		follow_open(mover, &open);
 	return true;
 }
 
