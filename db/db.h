@@ -27,7 +27,7 @@ struct db_retention {
 
 /*
  * Opens or creates @path in WAL mode, migrates it, prepares all statements and starts the writer. A
- * damaged file is set aside (db/damage.h). If the file was not closed, the writer checks the whole
+ * damaged file is set aside (db/store.h). If the file was not closed, the writer checks the whole
  * file after the open, because sqlite notices a damaged page only when it needs that page. Returns
  * -EINVAL if the file is a database of another program, -EPROTO if a newer version of gover wrote
  * it, and -EROFS or -EACCES if the file cannot be written.

@@ -17,8 +17,8 @@
 #include "db/db.h"
 #include "db/ledger.h"
 #include "db/record.h"
-#include "db/rollup.h"
 #include "db/schema.h"
+#include "db/store.h"
 
 struct reader_statement {
 	const char *sql;

@@ -8,18 +8,395 @@
  * the names may have changed: after a write of another program, after a rollback, and at the end of
  * a minute, when old names are pruned.
  */
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/xalloc.h"
 #include "db/conn.h"
-#include "db/rollup.h"
+#include "db/db.h"
+#include "db/record.h"
 #include "db/schema.h"
 #include "db/store.h"
+#include "db/trusted-time.h"
+
+/*
+ * --- roll-ups and pruning ---
+ *
+ * A roll-up is computed from all rows of its minute or hour. If the clock was set back, a minute or
+ * hour is opened again. Its roll-up is then computed again at its end, from the earlier and the new
+ * rows. If the earlier rows may have been pruned, the new rows are added to the existing roll-up
+ * instead, and the remaining earlier rows, which it contains, are removed.
+ *
+ * Old rows are pruned by the trusted time. Pruning removes a limited number of rows at a time, so
+ * that no transaction is long; after a long downtime the pruning takes some hours.
+ */
+
+enum rollup_statement {
+	GET_PROGRESS,
+	SET_PROGRESS,
+	HAS_ROWS,
+	ROLL_MINUTE,
+	ROLL_HOUR,
+	CLEAR_MINUTE,
+	CLEAR_HOUR,
+	CLEAR_MINUTE_ROWS,
+	CLEAR_HOUR_ROWS,
+	ROLLUP_STATEMENTS
+};
+
+/* ?1 is the begin of a minute or hour. */
+#define OF_MINUTE "ts_ms >= ?1 AND ts_ms < ?1 + 60000"
+#define OF_HOUR	  "ts_ms >= ?1 AND ts_ms < ?1 + 3600000"
+#define OF_VGPUS  "vgpu IN (SELECT num FROM vgpu) AND "
+
+/*
+ * Adds a row to the existing roll-up of its minute or hour, if there is one. Such a roll-up
+ * contains samples that were pruned.
+ */
+#define MERGE                                                                                   \
+	" ON CONFLICT DO UPDATE SET samples = samples + excluded.samples,"                      \
+	" gaps = gaps + excluded.gaps, covered_s = covered_s + excluded.covered_s,"             \
+	" short = short + excluded.short, broken = broken + excluded.broken,"                   \
+	" cap_sum = cap_sum + excluded.cap_sum,"                                                \
+	" initial_cap_sum = initial_cap_sum + excluded.initial_cap_sum,"                        \
+	" load_n = load_n + excluded.load_n, load_sum = load_sum + excluded.load_sum,"          \
+	" util_n = util_n + excluded.util_n, util_sum = util_sum + excluded.util_sum,"          \
+	" util_max = max(ifnull(util_max, excluded.util_max),"                                  \
+	" ifnull(excluded.util_max, util_max)),"                                                \
+	" fps_n = fps_n + excluded.fps_n, fps_sum = fps_sum + excluded.fps_sum,"                \
+	" fps_min = min(ifnull(fps_min, excluded.fps_min), ifnull(excluded.fps_min, fps_min))," \
+	" target_fps_n = target_fps_n + excluded.target_fps_n,"                                 \
+	" target_fps_sum = target_fps_sum + excluded.target_fps_sum,"                           \
+	" frame_p99_n = frame_p99_n + excluded.frame_p99_n,"                                    \
+	" frame_p99_sum = frame_p99_sum + excluded.frame_p99_sum,"                              \
+	" frame_p99_max = max(ifnull(frame_p99_max, excluded.frame_p99_max),"                   \
+	" ifnull(excluded.frame_p99_max, frame_p99_max))"
+
+static const char *const rollup_sql[ROLLUP_STATEMENTS] = {
+	[GET_PROGRESS] = "SELECT open_minute_ms, raw_from_ms, minute_from_ms, hour_from_ms,"
+			 " trusted_ms, proposed_ms, confirmed_ms, wall_ms FROM progress",
+	[SET_PROGRESS] = "UPDATE progress SET open_minute_ms = ?1, raw_from_ms = ?2,"
+			 " minute_from_ms = ?3, hour_from_ms = ?4, trusted_ms = ?5,"
+			 " proposed_ms = ?6, confirmed_ms = ?7, wall_ms = ?8",
+	[HAS_ROWS] = "SELECT EXISTS (SELECT 1 FROM sample WHERE " OF_MINUTE ")",
+	[ROLL_MINUTE] = "INSERT INTO sample_minute"
+			" SELECT vgpu, ?1, count(*), sum(gap), total(dt_s), sum(short_of_target), "
+			"sum(broken),"
+			" sum(cap_pct), sum(initial_cap_pct), count(load_pct), total(load_pct),"
+			" count(util_pct), total(util_pct), max(util_pct),"
+			" count(fps), total(fps), min(fps), count(target_fps), total(target_fps),"
+			" count(frame_p99_ms), total(frame_p99_ms), max(frame_p99_ms)"
+			" FROM sample WHERE " OF_MINUTE " GROUP BY vgpu" MERGE,
+	/*
+	 * CROSS JOIN fixes the order of the tables: sqlite reads one short range for each vGPU
+	 * instead of scanning the whole table.
+	 */
+	[ROLL_HOUR] =
+		"INSERT INTO sample_hour"
+		" SELECT m.vgpu, ?1, sum(samples), sum(gaps), total(covered_s), sum(short),"
+		" sum(broken), sum(cap_sum), sum(initial_cap_sum), sum(load_n), total(load_sum),"
+		" sum(util_n), total(util_sum), max(util_max), sum(fps_n), total(fps_sum),"
+		" min(fps_min), sum(target_fps_n), total(target_fps_sum),"
+		" sum(frame_p99_n), total(frame_p99_sum), max(frame_p99_max)"
+		" FROM vgpu CROSS JOIN sample_minute m"
+		" ON m.vgpu = num AND m.ts_ms >= ?1 AND m.ts_ms < ?1 + 3600000"
+		" WHERE true GROUP BY num" MERGE,
+	[CLEAR_MINUTE] = "DELETE FROM sample_minute WHERE " OF_VGPUS "ts_ms = ?1",
+	[CLEAR_HOUR] = "DELETE FROM sample_hour WHERE " OF_VGPUS "ts_ms = ?1",
+	[CLEAR_MINUTE_ROWS] = "DELETE FROM sample WHERE " OF_MINUTE,
+	[CLEAR_HOUR_ROWS] = "DELETE FROM sample_minute WHERE " OF_VGPUS OF_HOUR,
+};
+
+#define OLDEST(table) "(SELECT min((SELECT min(ts_ms) FROM " table " WHERE vgpu = num)) FROM vgpu)"
+
+#define FIRST(table, step_s) "(SELECT min(ts_ms) FROM " table " WHERE step_s = " step_s ")"
+
+/*
+ * A horizon is a time before which rows are pruned. Each resolution has one. LONGEST results from
+ * the retention of minutes or of hours, whichever is longer, and applies to the sums of hours and
+ * days in the ledger.
+ */
+enum horizon { RAW, MINUTE, HOUR, RESOLUTIONS, LONGEST = RESOLUTIONS, HORIZONS };
+
+/*
+ * Each statement removes rows before the horizon ?1, but only a limited number of them, so that the
+ * transaction is short. In tables whose ids the daemon assigns, the newest row is not removed, so
+ * that the ids continue after a restart.
+ */
+static const struct prune {
+	const char *sql;
+	enum horizon horizon;
+	bool hourly; /* true: runs once an hour; false: every minute */
+} prunes[] = {
+	{"DELETE FROM sample WHERE ts_ms < min(?1, (SELECT min(ts_ms) FROM sample) + 600000)", RAW,
+	 false},
+	{"DELETE FROM gpu_sample"
+	 " WHERE ts_ms < min(?1, (SELECT min(ts_ms) FROM gpu_sample) + 600000)",
+	 RAW, false},
+	{"DELETE FROM decision WHERE ts_ms < ?1 AND id < (SELECT min(id) FROM decision) + 5000"
+	 " AND id < (SELECT max(id) FROM decision)",
+	 MINUTE, false},
+	{"DELETE FROM cap_write WHERE ts_ms < ?1 AND id < (SELECT min(id) FROM cap_write) + 5000",
+	 MINUTE, false},
+	{"DELETE FROM sample_minute WHERE vgpu IN (SELECT num FROM vgpu)"
+	 " AND ts_ms < min(?1, " OLDEST("sample_minute") " + 36000000)",
+	 MINUTE, true},
+	{"DELETE FROM sample_hour WHERE vgpu IN (SELECT num FROM vgpu)"
+	 " AND ts_ms < min(?1, " OLDEST("sample_hour") " + 36000000)",
+	 HOUR, true},
+	{"DELETE FROM alert WHERE cleared_ms < ?1 AND id < (SELECT max(id) FROM alert)", HOUR,
+	 true},
+	{"DELETE FROM tally WHERE ts_ms < ?1", HOUR, true},
+	{"DELETE FROM silence WHERE until_ms < ?1 AND id < (SELECT max(id) FROM silence)", HOUR,
+	 true},
+	/* a change while the clock was behind does not make an offer old */
+	{"DELETE FROM offer WHERE max(ifnull(created_ms, 0), changed_ms) < ?1"
+	 " AND id < (SELECT max(id) FROM offer)"
+	 " AND state NOT IN ('open', 'claimed', 'probation', 'failed')",
+	 HOUR, true},
+	{"DELETE FROM ledger WHERE step_s = 60 AND ts_ms < min(?1, " FIRST("ledger",
+									   "60") " + 36000000)",
+	 MINUTE, true},
+	{"DELETE FROM ledger_gpu WHERE step_s = 60 AND ts_ms < min(?1, " FIRST("ledger_gpu",
+									       "60") " + 36000000)",
+	 MINUTE, true},
+	{"DELETE FROM ledger WHERE step_s = 3600 AND ts_ms < min(?1, " FIRST("ledger",
+									     "3600") " + 36000000)",
+	 LONGEST, true},
+	{"DELETE FROM ledger_gpu WHERE step_s = 3600 AND ts_ms < min(?1, " FIRST(
+		 "ledger_gpu", "3600") " + 36000000)",
+	 LONGEST, true},
+	/*
+	 * A day that began before the horizon may contain hours that are not pruned, so days are
+	 * pruned one day later.
+	 */
+	{"DELETE FROM ledger WHERE step_s = 86400 AND ts_ms < ?1 - 86400000", LONGEST, true},
+	{"DELETE FROM ledger_gpu WHERE step_s = 86400 AND ts_ms < ?1 - 86400000", LONGEST, true},
+	{"DELETE FROM audit WHERE ts_ms < ?1 AND id < (SELECT min(id) FROM audit) + 5000", LONGEST,
+	 true},
+	/* A price is pruned only if a later price was in force at the horizon. */
+	{"DELETE FROM price WHERE ts_ms < ?1 AND EXISTS (SELECT 1 FROM price later"
+	 " WHERE later.flavor = price.flavor AND later.ts_ms > price.ts_ms AND later.ts_ms < ?1)",
+	 LONGEST, true},
+	/* Removes names without rows. Samples need not be checked, because every vGPU with samples
+	 * also has rows in a roll-up. */
+	{"DELETE FROM vgpu WHERE ?1 AND NOT EXISTS (SELECT 1 FROM sample_hour WHERE vgpu = num)"
+	 " AND NOT EXISTS (SELECT 1 FROM sample_minute WHERE vgpu = num)",
+	 HOUR, true},
+};
+
+#define PRUNES ((int)ARRAY_SIZE(prunes))
+
+struct rollup {
+	struct db_retention retention;
+	/* begin of the open minute, which is not rolled up yet; 0: no minute is open */
+	int64_t open_ms;
+	int64_t kept_from_ms[RESOLUTIONS]; /* rows before these times may have been pruned */
+	struct trusted_time time;
+	int64_t boot_ms; /* boot time of the last reading; 0: no reading yet */
+	sqlite3_stmt *statements[ROLLUP_STATEMENTS];
+	sqlite3_stmt *prunes[PRUNES];
+};
+
+/* Must be called after a rollback. Reads the begin of the open minute from the file. */
+static int rollup_reload(struct rollup *rollup)
+{
+	sqlite3_stmt *get = rollup->statements[GET_PROGRESS];
+	int rc = sqlite3_step(get);
+
+	if (rc == SQLITE_ROW) {
+		rollup->open_ms = sqlite3_column_int64(get, 0);
+		for (int i = 0; i < RESOLUTIONS; i++)
+			rollup->kept_from_ms[i] = sqlite3_column_int64(get, 1 + i);
+	}
+	if (rc == SQLITE_ROW && rollup->boot_ms == 0) /* else the time in memory is newer */
+		rollup->time = (struct trusted_time){
+			.trusted_ms = sqlite3_column_int64(get, 4),
+			.proposed_ms = sqlite3_column_int64(get, 5),
+			.confirmed_ms = sqlite3_column_int64(get, 6),
+			.wall_ms = sqlite3_column_int64(get, 7),
+		};
+	sqlite3_reset(get);
+	if (rc == SQLITE_ROW)
+		return SQLITE_OK;
+	return rc == SQLITE_DONE ? SQLITE_CORRUPT : rc; /* the only row of the table is missing */
+}
+
+static struct rollup *rollup_free(struct rollup *rollup)
+{
+	if (!rollup)
+		return NULL;
+	conn_finalize(rollup->statements, ROLLUP_STATEMENTS);
+	conn_finalize(rollup->prunes, PRUNES);
+	free(rollup);
+	return NULL;
+}
+
+/* Returns a sqlite result code. The roll-up must be freed before @db is closed. */
+static int rollup_new(sqlite3 *db, const struct db_retention *retention, struct rollup **ret_rollup)
+{
+	const char *sql[PRUNES];
+	struct rollup *rollup;
+	int rc;
+
+	rollup = xcalloc(1, sizeof(*rollup));
+	rollup->retention = *retention;
+	for (int i = 0; i < PRUNES; i++)
+		sql[i] = prunes[i].sql;
+	rc = conn_prepare(db, rollup_sql, ROLLUP_STATEMENTS, rollup->statements);
+	if (rc == SQLITE_OK)
+		rc = conn_prepare(db, sql, PRUNES, rollup->prunes);
+	if (rc == SQLITE_OK)
+		rc = rollup_reload(rollup);
+	if (rc != SQLITE_OK) {
+		rollup_free(rollup);
+		return rc;
+	}
+	*ret_rollup = rollup;
+	return SQLITE_OK;
+}
+
+/* Adds a reading of the clocks. Rows are pruned by the trusted time of these readings. */
+static void rollup_clock(struct rollup *rollup, int64_t wall_ms, int64_t boot_ms)
+{
+	trusted_time_add(&rollup->time, wall_ms, rollup->boot_ms ? boot_ms - rollup->boot_ms : 0);
+	rollup->boot_ms = boot_ms;
+}
+
+static int run_at(sqlite3_stmt *statement, int64_t at_ms)
+{
+	sqlite3_bind_int64(statement, 1, at_ms);
+	return conn_run(statement);
+}
+
+/* Returns how far the wall clock is ahead of the trusted time. */
+static int64_t rollup_clock_ahead_ms(const struct rollup *rollup)
+{
+	return rollup->time.wall_ms - trusted_time_get(&rollup->time);
+}
+
+/* Returns the time before which rows are pruned; 0: no rows are pruned. */
+static int64_t horizon(int64_t now_ms, int64_t kept_ms)
+{
+	return kept_ms > 0 && now_ms > kept_ms ? now_ms - kept_ms : 0;
+}
+
+static int prune(struct rollup *rollup, const int64_t horizons[HORIZONS], bool new_hour)
+{
+	int rc = SQLITE_OK;
+
+	for (int i = 0; i < PRUNES && rc == SQLITE_OK; i++) {
+		if (horizons[prunes[i].horizon] > 0 && (new_hour || !prunes[i].hourly))
+			rc = run_at(rollup->prunes[i], horizons[prunes[i].horizon]);
+	}
+	return rc;
+}
+
+/* Opens an hour. After a step of the clock, the hour can already have rows. */
+static int open_hour(struct rollup *rollup, int64_t hour_ms)
+{
+	bool pruned = hour_ms < rollup->kept_from_ms[MINUTE];
+
+	return run_at(rollup->statements[pruned ? CLEAR_HOUR_ROWS : CLEAR_HOUR], hour_ms);
+}
+
+/* Opens a minute. After a step of the clock, the minute can already have rows. */
+static int open_minute(struct rollup *rollup, int64_t begin_ms)
+{
+	int64_t hour_ms = begin_ms - begin_ms % ROLLUP_HOUR_MS;
+	bool pruned =
+		begin_ms < rollup->kept_from_ms[RAW] || hour_ms < rollup->kept_from_ms[MINUTE];
+	sqlite3_stmt *has_rows = rollup->statements[HAS_ROWS];
+	int64_t has = 1;
+	int rc = sqlite3_bind_int64(has_rows, 1, begin_ms);
+
+	if (rc == SQLITE_OK)
+		rc = conn_run_int(has_rows, &has);
+	if (rc == SQLITE_OK && has)
+		rc = run_at(rollup->statements[pruned ? CLEAR_MINUTE_ROWS : CLEAR_MINUTE],
+			    begin_ms);
+	rollup->open_ms = begin_ms;
+	return rc;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Stores the begin of the open minute, the times since when rows are kept, and the trusted time. */
+static int set_progress(struct rollup *rollup, int64_t begin_ms, const int64_t horizons[HORIZONS])
+{
+	const struct trusted_time *time = &rollup->time;
+	sqlite3_stmt *set = rollup->statements[SET_PROGRESS];
+	int64_t *kept = rollup->kept_from_ms;
+
+	sqlite3_bind_int64(set, 1, begin_ms);
+	for (int i = 0; i < RESOLUTIONS; i++) {
+		/* a time after the trusted time comes from a clock that was wrong */
+		kept[i] = earlier(later(kept[i], horizons[i]), time->trusted_ms);
+		sqlite3_bind_int64(set, 2 + i, kept[i]);
+	}
+	sqlite3_bind_int64(set, 5, time->trusted_ms);
+	sqlite3_bind_int64(set, 6, time->proposed_ms);
+	sqlite3_bind_int64(set, 7, time->confirmed_ms);
+	sqlite3_bind_int64(set, 8, time->wall_ms);
+	return conn_run(set);
+}
+
+/*
+ * Must be called before a sample of @ts_ms is written, in the same transaction. If @ts_ms is in
+ * another minute than the open one, the function rolls up the open minute, rolls up its hour if
+ * @ts_ms is in another hour, prunes old rows, and opens the minute of @ts_ms. It stores the begin
+ * of the open minute in the file, for the next start.
+ *
+ * Every committed state of the file therefore has roll-ups of all minutes except the open one.
+ */
+static int rollup_advance(struct rollup *rollup, int64_t ts_ms)
+{
+	const struct db_retention *kept = &rollup->retention;
+	int64_t begin_ms = ts_ms - ts_ms % ROLLUP_MINUTE_MS, ended_ms = rollup->open_ms;
+	int64_t hour_ms = begin_ms - begin_ms % ROLLUP_HOUR_MS;
+	int64_t ended_hour_ms = ended_ms - ended_ms % ROLLUP_HOUR_MS;
+	int64_t now_ms = trusted_time_get(&rollup->time);
+	int64_t horizons[HORIZONS];
+	int rc;
+
+	if (begin_ms == ended_ms)
+		return SQLITE_OK;
+	rc = run_at(rollup->statements[ROLL_MINUTE], rollup->open_ms);
+	if (rc == SQLITE_OK && hour_ms != ended_hour_ms)
+		rc = run_at(rollup->statements[ROLL_HOUR], ended_hour_ms);
+	if (rc != SQLITE_OK)
+		return rc;
+	now_ms -= now_ms % ROLLUP_MINUTE_MS;
+	horizons[RAW] = horizon(now_ms, kept->raw_hours * ROLLUP_HOUR_MS);
+	horizons[MINUTE] = horizon(now_ms, kept->minute_days * (24 * ROLLUP_HOUR_MS));
+	horizons[HOUR] = horizon(now_ms, kept->hour_days * (24 * ROLLUP_HOUR_MS));
+	horizons[LONGEST] = earlier(horizons[HOUR], horizons[MINUTE]);
+	rc = set_progress(rollup, begin_ms, horizons);
+	if (rc == SQLITE_OK)
+		rc = prune(rollup, horizons, hour_ms != ended_hour_ms);
+	if (rc == SQLITE_OK && hour_ms != ended_hour_ms)
+		rc = open_hour(rollup, hour_ms);
+	return rc == SQLITE_OK ? open_minute(rollup, begin_ms) : rc;
+}
+
+/* --- the connection --- */
 
 #define BUSY_MS 250
 
@@ -135,8 +512,12 @@ static int set_up(struct store *store, const char *path, const struct db_retenti
 	return rc == SQLITE_OK ? 0 : conn_fail(store->db, rc, path, reterr);
 }
 
-int store_open(const char *path, enum store_mode mode, const struct db_retention *retention,
-	       struct store **ret_store, struct err *reterr)
+/*
+ * Like db_open(). Also returns -EBUSY if another program has locked the file, and -EUCLEAN if the
+ * file is damaged.
+ */
+static int store_open(const char *path, enum store_mode mode, const struct db_retention *retention,
+		      struct store **ret_store, struct err *reterr)
 {
 	int flags = SQLITE_OPEN_READWRITE | (mode == STORE_CREATE ? SQLITE_OPEN_CREATE : 0);
 	struct store *store;
@@ -389,4 +770,283 @@ const char *store_message(const struct store *store)
 bool store_moved(const struct store *store)
 {
 	return conn_moved(store->db);
+}
+
+/* The database, the write-ahead log and its index. */
+static const char *const ends[] = {"", "-wal", "-shm"};
+
+/* --- the files that were set aside --- */
+
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Writes the path of file @name in the folder of @path. */
+static int write_path(const char *path, const char *name, const char *end, char ret_path[PATH_MAX])
+{
+	int n = snprintf(ret_path, PATH_MAX, "%.*s%s%s", (int)(name_of(path) - path), path, name,
+			 end);
+
+	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+static bool is_damaged_name(const char *path, const char *name)
+{
+	const char *own = name_of(path);
+	size_t length = strlen(own), n = strlen(name);
+
+	if (strncmp(name, own, length) != 0 ||
+	    strncmp(name + length, FILE_ASIDE_MARK, strlen(FILE_ASIDE_MARK)) != 0 ||
+	    n >= DB_DAMAGED_NAME_MAX)
+		return false;
+	return strcmp(name + n - 4, ends[1]) != 0 && strcmp(name + n - 4, ends[2]) != 0;
+}
+
+static void remove_files(const char *path, const char *name)
+{
+	char victim[PATH_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		if (write_path(path, name, ends[i], victim) == 0)
+			(void)remove(victim);
+}
+
+/* Calls @each for the name of each damaged database, oldest first. */
+static void for_each_damaged(const char *path, void (*each)(void *userdata, const char *name),
+			     void *userdata)
+{
+	char folder[PATH_MAX];
+	struct dirent **entries;
+	int n = write_path(path, ".", "", folder);
+
+	if (n == 0)
+		n = scandir(folder, &entries, NULL, alphasort); /* names are sorted by time */
+	if (n < 0)
+		return;
+	for (int i = 0; i < n; i++) {
+		if (is_damaged_name(path, entries[i]->d_name))
+			each(userdata, entries[i]->d_name);
+		free(entries[i]);
+	}
+	free(entries);
+}
+
+/* If the list is full, replaces the newest name. */
+static void add_name(void *userdata, const char *name)
+{
+	struct db_damaged *damaged = userdata;
+
+	damaged->n -= damaged->n == DB_DAMAGED_MAX;
+	strcpy(damaged->names[damaged->n++], name);
+}
+
+void damage_list(const char *path, struct db_damaged *ret_damaged)
+{
+	CLEANUP_FREE char *real = realpath(path, NULL);
+
+	*ret_damaged = (struct db_damaged){.n = 0};
+	for_each_damaged(real ? real : path, add_name, ret_damaged);
+}
+
+struct trimming {
+	const char *path, *newest;
+	int others;
+};
+
+static void trim(void *userdata, const char *name)
+{
+	struct trimming *t = userdata;
+
+	if (strcmp(name, t->newest) != 0 && ++t->others >= DB_DAMAGED_MAX)
+		remove_files(t->path, name);
+}
+
+/* --- setting aside --- */
+
+static int choose_name(const char *path, char ret_name[DB_DAMAGED_NAME_MAX])
+{
+	char aside[PATH_MAX];
+	int r = file_name_aside(path, aside);
+
+	if (r < 0)
+		return r;
+	if (strlen(name_of(aside)) >= DB_DAMAGED_NAME_MAX)
+		return -ENAMETOOLONG;
+	strcpy(ret_name, name_of(aside));
+	return 0;
+}
+
+/* sqlite cannot open a database if its log or index is a folder: sets such a folder aside alone. */
+static int move_folder(const char *path, const char *end, struct damage_result *result)
+{
+	char from[PATH_MAX], to[PATH_MAX];
+	struct stat st;
+	int r = write_path(path, name_of(path), end, from);
+
+	if (r < 0 || lstat(from, &st) < 0 || !S_ISDIR(st.st_mode))
+		return r;
+	r = choose_name(path, result->set_aside);
+	if (r == 0)
+		r = write_path(path, result->set_aside, "", to);
+	if (r == 0 && rename(from, to) < 0)
+		r = -errno;
+	if (r < 0)
+		result->set_aside[0] = '\0';
+	else
+		snprintf(result->why, sizeof(result->why), "%s%s is a folder", name_of(path), end);
+	return r;
+}
+
+static int rename_files(const char *path, const char *name)
+{
+	char from[PATH_MAX], to[PATH_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		int r = write_path(path, name_of(path), ends[i], from);
+
+		if (r == 0)
+			r = write_path(path, name, ends[i], to);
+		if (r == 0 && rename(from, to) < 0 && (i == 0 || errno != ENOENT))
+			r = -errno;
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int set_aside(const char *path, struct damage_result *result, struct err *reterr)
+{
+	int r = choose_name(path, result->set_aside);
+
+	if (r == 0)
+		r = rename_files(path, result->set_aside);
+	if (r < 0) {
+		result->set_aside[0] = '\0';
+		return err_fail(reterr, -r, "the file cannot be renamed: %s", strerror(-r));
+	}
+	for_each_damaged(path, trim, &(struct trimming){.path = path, .newest = result->set_aside});
+	return 0;
+}
+
+/* --- opening --- */
+
+/* Creates a complete database under another name, so that no crash leaves an incomplete one. */
+static int create_new(const char *path, const struct db_retention *retention,
+		      char ret_new[PATH_MAX], struct err *reterr)
+{
+	char name[NAME_MAX + 1];
+	struct store *store;
+	int r = -ENAMETOOLONG;
+
+	if ((size_t)snprintf(name, sizeof(name), "%s.new", name_of(path)) < sizeof(name))
+		r = write_path(path, name, "", ret_new);
+	if (r < 0)
+		return err_fail(reterr, -r, "%s: %s", path, strerror(-r));
+	remove_files(path, name);
+	r = store_open(ret_new, STORE_CREATE, retention, &store, reterr);
+	if (r == -EUCLEAN) /* it is not the file: sqlite does not accept the statements */
+		r = -EIO;
+	if (r < 0)
+		remove_files(path, name);
+	else
+		store_close(store);
+	return r;
+}
+
+static int begin_anew(const char *path, const struct db_retention *retention,
+		      struct damage_result *result, struct err *reterr)
+{
+	char fresh[PATH_MAX], stale[PATH_MAX];
+	int r = create_new(path, retention, fresh, reterr);
+
+	if (r >= 0 && result->why[0])
+		r = set_aside(path, result, reterr);
+	if (r < 0)
+		return r;
+	/* a log without its database would be applied to the new one */
+	for (size_t i = 1; i < ARRAY_SIZE(ends); i++)
+		if (write_path(path, name_of(path), ends[i], stale) == 0)
+			(void)unlink(stale);
+	if (rename(fresh, path) < 0)
+		return err_fail(reterr, errno, "%s: cannot be created: %s", path, strerror(errno));
+	result->created = true;
+	return 0;
+}
+
+/* True if the database has a log: sqlite removes it when the last connection is closed. */
+static bool has_log(const char *path)
+{
+	char log[PATH_MAX];
+	struct stat st;
+
+	return write_path(path, name_of(path), ends[1], log) == 0 && stat(log, &st) == 0 &&
+	       st.st_size > 0;
+}
+
+/* Returns -EUCLEAN if there is no file with content. sqlite would accept an empty file. */
+static int check_file(const char *path, struct err *reterr)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return 0; /* the open reports the error */
+	if (S_ISDIR(st.st_mode))
+		return err_fail(reterr, EUCLEAN, "%s: is a folder", path);
+	if (S_ISREG(st.st_mode) && st.st_size == 0)
+		return err_fail(reterr, EUCLEAN, "%s: the file is empty", path);
+	return 0;
+}
+
+/* Removes "PATH: " from a message. */
+static const char *without_path(const char *path, const char *message)
+{
+	size_t n = strlen(path);
+
+	return strncmp(message, path, n) == 0 && strncmp(message + n, ": ", 2) == 0
+		       ? message + n + 2
+		       : message;
+}
+
+int damage_open(const char *path, const struct db_retention *retention, const char *why,
+		struct store **ret_store, struct damage_result *ret_result, struct err *reterr)
+{
+	CLEANUP_FREE char *real = realpath(path, NULL); /* the log is beside the target of a link */
+	struct damage_result *result = ret_result;
+	struct err err = {""};
+	struct stat st;
+	int r;
+
+	*result = (struct damage_result){.created = false};
+	if (!real && lstat(path, &st) == 0) /* for example, the disk is not mounted */
+		return err_fail(reterr, errno, "%s: the target of the link is missing", path);
+	path = real ? real : path;
+	for (size_t i = 1; i < ARRAY_SIZE(ends); i++) {
+		r = move_folder(path, ends[i], result);
+		if (r < 0)
+			return err_fail(reterr, -r, "%s%s: cannot be renamed: %s", path, ends[i],
+					strerror(-r));
+	}
+	r = why ? -EUCLEAN : check_file(path, &err);
+	result->unclean = r == 0 && has_log(path);
+	if (r == 0)
+		r = store_open(path, STORE_EXISTING, retention, ret_store, &err);
+	if (r != -EUCLEAN && r != -ENOENT) {
+		if (r < 0)
+			(void)err_fail(reterr, -r, "%s", err.msg);
+		return r;
+	}
+	if (r == -EUCLEAN)
+		snprintf(result->why, sizeof(result->why), "%.*s", DB_MESSAGE_MAX - 1,
+			 without_path(path, why ? why : err.msg));
+	result->unclean = false;
+	r = begin_anew(path, retention, result, &err);
+	if (r < 0 && result->why[0])
+		return err_fail(reterr, -r, "%s: damaged (%s); a new one cannot be created: %s",
+				path, result->why, err.msg);
+	if (r < 0)
+		return err_fail(reterr, -r, "%s", err.msg);
+	return store_open(path, STORE_EXISTING, retention, ret_store, reterr);
 }

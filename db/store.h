@@ -3,6 +3,8 @@
 #ifndef DB_STORE_H
 #define DB_STORE_H
 
+#include <sqlite3.h>
+
 #include "db/db.h"
 #include "db/record.h"
 
@@ -13,12 +15,6 @@ enum store_mode {
 	STORE_CREATE,	/* creates a missing file */
 };
 
-/*
- * Like db_open(). Also returns -EBUSY if another program has locked the file, and -EUCLEAN if the
- * file is damaged.
- */
-int store_open(const char *path, enum store_mode mode, const struct db_retention *retention,
-	       struct store **ret_store, struct err *reterr);
 struct store *store_close(struct store *store);
 /* Like store_close(), but leaves the files as they are, without a checkpoint. */
 struct store *store_abandon(struct store *store);
@@ -46,5 +42,28 @@ int64_t store_clock_ahead_ms(const struct store *store);
 const char *store_message(const struct store *store);
 /* Returns true if the file was deleted or replaced. */
 bool store_moved(const struct store *store);
+
+#define ROLLUP_MINUTE_MS INT64_C(60000)
+#define ROLLUP_HOUR_MS	 INT64_C(3600000)
+#define ROLLUP_DAY_MS	 INT64_C(86400000)
+
+struct damage_result {
+	bool created; /* the database is new */
+	/* the last program that wrote to the database did not close it, so pages may be damaged */
+	bool unclean;
+	/* name of the file that was set aside; "": none */
+	char set_aside[DB_DAMAGED_NAME_MAX];
+	char why[DB_MESSAGE_MAX]; /* why that file counts as damaged */
+};
+
+/*
+ * Opens the database. @why: the file was found damaged for this reason, so it is set aside; NULL:
+ * nothing was found yet. Returns the same errors as db_open().
+ */
+int damage_open(const char *path, const struct db_retention *retention, const char *why,
+		struct store **ret_store, struct damage_result *ret_result, struct err *reterr);
+
+/* Lists the databases that were set aside, oldest first. */
+void damage_list(const char *path, struct db_damaged *ret_damaged);
 
 #endif

@@ -18,10 +18,109 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "base/xalloc.h"
-#include "db/damage.h"
 #include "db/ledger.h"
-#include "db/queue.h"
+#include "db/record.h"
 #include "db/store.h"
+
+/*
+ * The records that wait for the writer thread: a bounded list of structs for each kind of record,
+ * in memory that is allocated at the start. Each list is a ring. An empty ring restarts at its
+ * first record, so that only a few pages are used while the writer is fast. Unused pages need no
+ * memory. The caller must lock the queue. A record does not move until it is popped, even if other
+ * records are pushed.
+ */
+struct queue {
+	struct queue_list {
+		char *records;
+		uint64_t *numbers; /* in the order of all pushed records */
+		size_t head;	   /* index of the oldest record */
+		size_t n;
+	} lists[RECORD_KINDS];
+	uint64_t pushed; /* number of all records that were pushed */
+};
+
+static void queue_init(struct queue *queue)
+{
+	for (int kind = 0; kind < RECORD_KINDS; kind++) {
+		struct record_bounds bounds = record_bounds((enum record_kind)kind);
+
+		queue->lists[kind] = (struct queue_list){
+			.records = xmalloc(bounds.queued_max * bounds.size),
+			.numbers = xmalloc(bounds.queued_max * sizeof(uint64_t)),
+		};
+	}
+}
+
+static void queue_fini(struct queue *queue)
+{
+	for (int kind = 0; kind < RECORD_KINDS; kind++) {
+		free(queue->lists[kind].records);
+		free(queue->lists[kind].numbers);
+	}
+}
+
+/* Copies @record. Returns false if the list of its kind is full. */
+static bool queue_push(struct queue *queue, enum record_kind kind, const void *record)
+{
+	struct record_bounds bounds = record_bounds(kind);
+	struct queue_list *list = &queue->lists[kind];
+	size_t at = (list->head + list->n) % bounds.queued_max;
+
+	if (list->n == bounds.queued_max)
+		return false;
+	memcpy(list->records + at * bounds.size, record, bounds.size);
+	list->numbers[at] = queue->pushed++;
+	list->n++;
+	return true;
+}
+
+/*
+ * Returns the oldest record, or NULL if the queue is empty. *ret_n records of its kind, which
+ * follow in memory, were pushed one after another.
+ */
+static const void *queue_front(const struct queue *queue, enum record_kind *ret_kind, size_t *ret_n)
+{
+	const struct queue_list *oldest = NULL;
+	struct record_bounds bounds;
+	size_t n = 1;
+
+	for (int kind = 0; kind < RECORD_KINDS; kind++) {
+		const struct queue_list *list = &queue->lists[kind];
+
+		if (list->n == 0 ||
+		    (oldest && list->numbers[list->head] > oldest->numbers[oldest->head]))
+			continue;
+		oldest = list;
+		*ret_kind = (enum record_kind)kind;
+	}
+	if (!oldest)
+		return NULL;
+	bounds = record_bounds(*ret_kind);
+	while (n < oldest->n && oldest->head + n < bounds.queued_max &&
+	       oldest->numbers[oldest->head + n] == oldest->numbers[oldest->head] + n)
+		n++;
+	*ret_n = n;
+	return oldest->records + oldest->head * bounds.size;
+}
+
+/* Removes the @n oldest records of a kind. */
+static void queue_pop(struct queue *queue, enum record_kind kind, size_t n)
+{
+	struct queue_list *list = &queue->lists[kind];
+
+	list->n -= n;
+	list->head = list->n == 0 ? 0 : (list->head + n) % record_bounds(kind).queued_max;
+}
+
+/* Returns true if a list is more than half full. */
+static bool queue_presses(const struct queue *queue)
+{
+	for (int kind = 0; kind < RECORD_KINDS; kind++) {
+		if (queue->lists[kind].n > record_bounds((enum record_kind)kind).queued_max / 2)
+			return true;
+	}
+	return false;
+}
 
 #define CLOSE_MAX_NS	(5 * NS_PER_S)
 #define SAMPLE_DELAY_NS (5 * NS_PER_S) /* a crash loses the samples that wait */

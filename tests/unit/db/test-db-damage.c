@@ -3,8 +3,8 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 
-#include "db/damage.h"
 #include "db/schema.h"
+#include "db/store.h"
 #include "tests/unit/db/test-db.h"
 
 #define MINUTES 3000 /* number of samples: the file has more pages than the writer caches */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "db/queue.h"
+#include "db/writer.c"
 #include "tests/unit/unit.h"
 
 static const enum record_kind kinds[] = {RECORD_PRICE, RECORD_SETTING, RECORD_SILENCE};
