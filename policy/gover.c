@@ -8,8 +8,8 @@
 #include <math.h>
 
 #include "base/id.h"
-#include "policy/admit.h"
 #include "policy/explain.h"
+#include "policy/fund.h"
 #include "policy/share.h"
 #include "policy/signal.h"
 #include "policy/steps.h"

@@ -25,9 +25,9 @@
  * (rule 4). Frames and weights have no influence.
  */
 #include "base/number.h"
-#include "policy/admit.h"
 #include "policy/baseline/assign.h"
 #include "policy/explain.h"
+#include "policy/fund.h"
 #include "policy/share.h"
 #include "policy/signal.h"
 #include "policy/steps.h"

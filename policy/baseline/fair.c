@@ -18,9 +18,9 @@
  */
 #include <math.h>
 
-#include "policy/admit.h"
 #include "policy/baseline/assign.h"
 #include "policy/explain.h"
+#include "policy/fund.h"
 #include "policy/share.h"
 #include "policy/signal.h"
 #include "policy/steps.h"

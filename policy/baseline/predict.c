@@ -14,8 +14,8 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "policy/admit.h"
 #include "policy/explain.h"
+#include "policy/fund.h"
 #include "policy/steps.h"
 #include "policy/window.h"
 

@@ -3,7 +3,7 @@
  */
 #include "tests/unit/policy/qos/test-policy-want.h"
 
-#include "policy/qos/explain-qos.h"
+#include "policy/qos/qos.c"
 
 static const struct {
 	struct want wants[3];
