@@ -14,14 +14,74 @@
  * Invariant: after each step, no event is due.
  */
 #include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/id.h"
 #include "base/xalloc.h"
 #include "sched/sched.h"
-#include "sim/model/frametime.h"
 #include "sim/model/sim.h"
+#include "sim/model/workload.h"
+
+/* the first bucket starts at 2^14 ns (16 us), and also counts shorter times */
+#define FRAMETIME_MIN_LOG2 14
+/* the last bucket ends at 2^38 ns (4.6 minutes), and also counts longer times */
+#define FRAMETIME_OCTAVES 24
+#define FRAMETIME_BUCKETS (FRAMETIME_OCTAVES * 16)
+
+struct frametime {
+	uint32_t count;
+	uint32_t buckets[FRAMETIME_BUCKETS];
+};
+
+static unsigned int bucket_of(uint64_t ns)
+{
+	unsigned int log2, bucket;
+
+	if (ns < 1ULL << FRAMETIME_MIN_LOG2)
+		return 0;
+	log2 = 63 - (unsigned int)__builtin_clzll(ns);
+	bucket = (log2 - FRAMETIME_MIN_LOG2) * 16 + (unsigned int)(ns >> (log2 - 4) & 15);
+	return bucket < FRAMETIME_BUCKETS ? bucket : FRAMETIME_BUCKETS - 1;
+}
+
+static double middle_of_ms(unsigned int bucket)
+{
+	uint64_t octave_ns = 1ULL << (FRAMETIME_MIN_LOG2 + bucket / 16);
+
+	return (double)octave_ns * (1 + (bucket % 16 + 0.5) / 16) / (double)NS_PER_MS;
+}
+
+static void frametime_add(struct frametime *times, uint64_t ns)
+{
+	times->count++;
+	times->buckets[bucket_of(ns)]++;
+}
+
+/* Returns the 99th percentile in ms, with an error of at most 3 %. 0: no frames. */
+static double frametime_p99_ms(const struct frametime *times)
+{
+	uint32_t above = 0; /* number of frames in this bucket and all higher buckets */
+
+	if (times->count == 0)
+		return 0;
+	for (unsigned int b = FRAMETIME_BUCKETS; b-- > 0;) {
+		above += times->buckets[b];
+		if (above > times->count / 100)
+			return middle_of_ms(b);
+	}
+	return 0;
+}
+
+static void frametime_clear(struct frametime *times)
+{
+	if (times->count > 0)
+		memset(times, 0, sizeof(*times));
+}
 
 #define NEVER UINT64_MAX
 /* maximum number of frames queued for the GPU, including the frame that the GPU renders */

@@ -14,8 +14,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/parse.h"
-#include "sim/model/playback.h"
 #include "sim/model/random.h"
+#include "sim/model/trace.h"
 #include "sim/model/workload.h"
 
 /* Bits of workload_model.takes: groups of keys that a model accepts. */

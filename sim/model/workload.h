@@ -29,7 +29,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "sim/model/playback.h"
+#include "sim/model/trace.h"
 
 #define WORKLOAD_TEXT_MAX 256
 

@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "sim/model/frametime.h"
+#include "sim/model/sim.c"
 #include "sim/model/sim.h"
 #include "tests/unit/unit.h"
 
