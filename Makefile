@@ -49,7 +49,7 @@ libvirt  := $(call has,libvirt)
 m32      := $(if $(filter x86_64,$(machine)),$(call builds,$(CC) -m32))
 all_libs := $(call libs_of,$(packages) $(if $(BPF),libbpf libelf)) -lm -pthread
 # Programs and tests link one archive: every source except main() and the libraries for other programs.
-absent   := $(if $(BPF),monitor/bpf/none.c,$(addprefix monitor/bpf/,bpf.c symbols.c)) \
+absent   := $(if $(BPF),monitor/bpf/none.c,monitor/bpf/bpf.c) \
             $(if $(libvirt),,gover-fleet/claim/domains.c gover-fleet/migrate/libvirt-move.c)
 folders  := base client policy sched db sim gpu monitor gover-d gover-ctl gover-fleet tests/double/device \
             tests/bench/compute $(addprefix compute/,arbiter channel tenant server)
@@ -66,7 +66,7 @@ fleet    := $(if $(libvirt),$B/gover-fleet)
 programs := $(addprefix $B/,gover-d gover-arbiter gover-ctl gover-sim libgover-fps.so gover-terrain) \
             $(fleet) $(layer) $(cl_layer) $(if $(opencl),$B/libgover-double.so $B/gover-kernels)
 no_units := $(if $(BPF),,%/test-fps-bpf-symbols.c) $(if $(opencl),,%/test-compute-cl.c \
-            %/test-compute-cl-slice.c) $(if $(libvirt),,%/test-fleet-mover.c %/test-fleet-mover-restart.c)
+            %/test-compute-cl-slice.c) $(if $(libvirt),,%/test-fleet-mover.c)
 unit_sources := $(filter-out $(no_units),$(shell find tests/unit -name 'test-*.c'))
 units    := $(patsubst %.c,$B/tests/%,$(notdir $(unit_sources)))
 shared_units := $(call objects,$(shell find tests/unit -name '*.c' ! -name 'test-*'))
@@ -196,8 +196,7 @@ $(addprefix $B/,libgover-fps-layer.so 32/libgover-fps-layer.so libgover-double.s
 $(units): %: %.o $B/libunit.a $B/libgover.a
 unit_libs := -lcmocka $(all_libs) $(call libs_of,ncursesw libxml-2.0)
 $(units): private libs := $(unit_libs)
-$(filter %/test-fleet-mover %/test-fleet-mover-restart,$(units)): \
-  private libs := $(unit_libs) $(call libs_of,libvirt)
+$B/tests/test-fleet-mover: private libs := $(unit_libs) $(call libs_of,libvirt)
 $B/tests/test-truth-nvml: | $B/tests/fake-nvml.so
 $B/tests/test-compute-cl $B/tests/test-compute-cl-slice: | $(cl_layer)
 $(helpers): $B/tests/%: $B/obj/tests/helper/%.o

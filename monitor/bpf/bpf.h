@@ -10,6 +10,8 @@
 #ifndef MONITOR_BPF_BPF_H
 #define MONITOR_BPF_BPF_H
 
+#include <stdint.h>
+
 #include "base/err.h"
 #include "monitor/fps/fps.h"
 

@@ -7,7 +7,11 @@
 #ifndef MONITOR_FPS_REPORTER_H
 #define MONITOR_FPS_REPORTER_H
 
-#include "monitor/fps/message.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fps-preload/message.h"
 #include "monitor/fps/totals.h"
 
 #define FPS_REPORTERS_MAX 32 /* maximum reporters per virtual machine */
@@ -39,5 +43,23 @@ void fps_reporters_disconnect(struct fps_reporters *all, const void *via);
 int fps_reporters_sum_rates(struct fps_reporters *all, uint64_t now_ns, struct fps_totals *totals);
 
 void fps_reporters_free(struct fps_reporters *all);
+
+/* The part of a message received so far; zero-initialised. */
+struct fps_stream {
+	uint8_t bytes[FPS_MESSAGE_BYTES];
+	size_t n;
+};
+
+typedef void (*fps_message_fn)(void *userdata, const struct fps_message *message);
+
+/*
+ * Adds received bytes and calls @take for each complete message. Returns the number of bytes
+ * skipped because they belong to no message, such as a partial message of a killed program.
+ */
+size_t fps_stream_feed(struct fps_stream *stream, const void *bytes, size_t size,
+		       fps_message_fn take, void *userdata);
+
+/* Encodes a limit message with the minimum frame time @period_ns. */
+void fps_limit_encode(uint64_t period_ns, uint8_t ret_bytes[FPS_LIMIT_BYTES]);
 
 #endif

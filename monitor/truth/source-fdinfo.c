@@ -3,21 +3,634 @@
  * Host truth from the DRM files of processes. Several descriptors can belong to one DRM file (a
  * client): it is counted once. Each client has one descriptor of /proc/PID/fdinfo that stays open.
  * What a client uses between the last reading and its end is lost.
+ *
+ * The DRM files of processes are found at a bounded cost. A new process is searched in the first
+ * samples of its life and less often when it is older, because a program opens its GPU soon after
+ * its start. A process that has such a file is searched more often. A DRM file is found by the text
+ * of its fdinfo, because its path is that in the mount namespace of the process, where the node can
+ * have any name. The table of processes is sorted by pid, as the kernel lists them.
+ *
+ * A GPU without a client is idle only if a client would have been seen. That is shown by the DRM
+ * file that the control itself opens once, or, where it may not open one, by a driver and a kernel
+ * that are known to publish the use of clients.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/types.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/parse.h"
 #include "base/xalloc.h"
-#include "monitor/truth/control.h"
+#include "monitor/truth/device.h"
 #include "monitor/truth/fdinfo.h"
-#include "monitor/truth/scan.h"
 #include "monitor/truth/source.h"
+
+#define SCAN_PROCESSES_MAX 32768
+/* Links that one sample reads at most; the rest follows in the next samples. */
+#define SCAN_LINKS_MAX	8192
+#define SCAN_OLD_PERIOD 32 /* samples between two searches of an old process */
+#define SCAN_GPU_PERIOD 8  /* the same, of one with a DRM file of this GPU or an error */
+
+/* What a descriptor is. */
+enum scan_verdict {
+	SCAN_OTHER,   /* not a DRM file of this GPU */
+	SCAN_CLIENT,  /* a DRM file of this GPU */
+	SCAN_REFUSED, /* its text is malformed */
+	SCAN_MUTE,    /* its text has no usage statistics */
+	SCAN_DENIED,  /* it cannot be read */
+	SCAN_IGNORED, /* too many clients */
+	SCAN_VERDICTS
+};
+
+struct scan_tally {
+	/* descriptors in the last search of each process; SCAN_DENIED: processes */
+	uint64_t found[SCAN_VERDICTS];
+	uint64_t unsearched; /* processes that no sample has searched to the end */
+	bool truncated;	     /* there are more than SCAN_PROCESSES_MAX processes */
+};
+
+/*
+ * Returns what descriptor @fd of @pid is. @is_new: the process did not exist in the first sample.
+ * @named: the path is that of a DRM node.
+ */
+typedef enum scan_verdict (*scan_found_fn)(void *userdata, pid_t pid, int fd, bool is_new,
+					   bool named);
+
+#define CONTROL_NODES_MAX 8
+
+/* State of the control; control_init() initialises it. */
+struct control {
+	char sysfs[128];
+	char device[FDINFO_NAME_MAX]; /* as in struct truth_config */
+	char path[PATH_MAX];	      /* of the device in sysfs; "": not found */
+	char driver[FDINFO_NAME_MAX]; /* "": none */
+	dev_t nodes[CONTROL_NODES_MAX];
+	int n_nodes;
+	char render[FDINFO_NAME_MAX]; /* name of its render node; "": none */
+	enum control_result {
+		CONTROL_OPEN, /* not tested yet, or the render node cannot be opened */
+		CONTROL_PASSED,
+		CONTROL_FAILED,
+	} result;
+	unsigned wait; /* samples until the next test */
+};
+
+#define PROC_MAGIC 0x9fa0
+/* Link of ns/pid in the first PID namespace (PROC_PID_INIT_INO of the kernel) */
+#define HOST_NAMESPACE "pid:[4026531836]"
+#define PROBE_LINKS    4 /* cost of reading a text, in links */
+
+struct process {
+	pid_t pid;
+	unsigned age;  /* samples since it was first seen */
+	bool is_old;   /* it existed in the first sample */
+	bool due;      /* scan_hurry(), or the last sample could not read all of its links */
+	bool searched; /* to the end, at least once */
+	long at;       /* position in its folder at which the search continues */
+	uint16_t found[SCAN_VERDICTS]; /* in the last search */
+};
+
+struct scan {
+	int proc;
+	DIR *listing; /* of @proc, kept open */
+	bool primed;
+	bool truncated;			  /* see struct scan_tally */
+	struct process *processes, *next; /* next: the table that list_processes() fills in */
+	int n;
+	int cursor; /* index of the process to search first, so that each one gets its turn */
+};
+
+static struct scan *scan_free(struct scan *scan)
+{
+	if (!scan)
+		return NULL;
+	if (scan->listing)
+		closedir(scan->listing);
+	free(scan->processes);
+	free(scan->next);
+	free(scan);
+	return NULL;
+}
+
+static int scan_new(const char *proc, struct scan **ret_scan)
+{
+	struct scan *scan = xcalloc(1, sizeof(*scan));
+	int r;
+
+	scan->processes = xcalloc(SCAN_PROCESSES_MAX, sizeof(*scan->processes));
+	scan->next = xcalloc(SCAN_PROCESSES_MAX, sizeof(*scan->next));
+	scan->listing = opendir(proc);
+	r = scan->listing ? 0 : -errno;
+	if (r < 0) {
+		scan_free(scan);
+		return r;
+	}
+	scan->proc = dirfd(scan->listing);
+	*ret_scan = scan;
+	return 0;
+}
+
+/* The descriptor of the proc file system; owned by @scan. */
+static int scan_proc(const struct scan *scan)
+{
+	return scan->proc;
+}
+
+static int compare(const void *a, const void *b)
+{
+	pid_t left = ((const struct process *)a)->pid, right = ((const struct process *)b)->pid;
+
+	return (left > right) - (left < right);
+}
+
+/* Lists the processes, and copies the states of those that are in the last list too. */
+static int list_processes(struct scan *scan)
+{
+	const struct process *old = scan->processes, *end = old + scan->n;
+	struct process *table = scan->next;
+	const struct dirent *entry;
+	int n = 0;
+
+	rewinddir(scan->listing);
+	scan->truncated = false;
+	for (errno = 0; (entry = readdir(scan->listing)); errno = 0) {
+		int64_t pid;
+
+		if (parse_int(entry->d_name, 1, INT32_MAX, &pid) < 0)
+			continue;
+		scan->truncated = n == SCAN_PROCESSES_MAX;
+		if (scan->truncated)
+			break;
+		table[n++] = (struct process){.pid = (pid_t)pid, .is_old = !scan->primed};
+	}
+	if (!entry && errno)
+		return -errno;
+	/* The kernel lists them in this order, so that this takes no time. */
+	for (int i = 1; i < n; i++)
+		if (table[i].pid < table[i - 1].pid) {
+			qsort(table, (size_t)n, sizeof(*table), compare);
+			break;
+		}
+	for (int i = 0; i < n; i++) {
+		while (old < end && old->pid < table[i].pid)
+			old++;
+		if (old == end || old->pid != table[i].pid)
+			continue;
+		table[i] = *old;
+		table[i].age++;
+	}
+	scan->next = scan->processes;
+	scan->processes = table;
+	scan->n = n;
+	scan->primed = true;
+	return 0;
+}
+
+/* True if the last search found anything that concerns this GPU. */
+static bool has_finding(const struct process *process)
+{
+	for (int i = 0; i < SCAN_VERDICTS; i++)
+		if (i != SCAN_OTHER && process->found[i])
+			return true;
+	return false;
+}
+
+static bool is_due(const struct process *process)
+{
+	unsigned age = process->age, place = (unsigned)process->pid;
+
+	if (process->due || (age & (age - 1)) == 0) /* 0, 1, 2, 4, 8... */
+		return true;
+	return (age + place) % (has_finding(process) ? SCAN_GPU_PERIOD : SCAN_OLD_PERIOD) == 0;
+}
+
+/* True if the path of a descriptor is that of a DRM node, which a container may have elsewhere. */
+static bool is_node(const char *path)
+{
+	return strstr(path, "/dri/") != NULL;
+}
+
+/* Sockets, pipes and the like are no DRM files. */
+static bool may_be_node(const char *path)
+{
+	static const char *const others[] = {"/dev/null", "/dev/pts/", "/dev/shm/", "/memfd:"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (strncmp(path, others[i], strlen(others[i])) == 0)
+			return false;
+	return path[0] == '/';
+}
+
+static void add(struct process *process, enum scan_verdict verdict)
+{
+	unsigned most = verdict == SCAN_DENIED ? 1 : UINT16_MAX; /* a process is denied once */
+
+	process->found[verdict] += process->found[verdict] < most;
+}
+
+/* The process, or one of its threads, whose descriptors a search reads. */
+struct search {
+	const struct scan *scan;
+	struct process *process;
+	pid_t task;
+	scan_found_fn found;
+	void *userdata;
+	int links, links_max;
+};
+
+static bool is_over(int error)
+{
+	return error == ENOENT || error == ESRCH;
+}
+
+/* Examines the descriptor @name in the folder @fd. */
+static void examine(struct search *search, int fd, const char *name)
+{
+	char path[PATH_MAX];
+	int64_t number;
+	ssize_t n;
+
+	if (parse_int(name, 0, INT32_MAX, &number) < 0)
+		return;
+	search->links++;
+	n = readlinkat(fd, name, path, sizeof(path) - 1);
+	if (n < 0) {
+		/* With CAP_DAC_READ_SEARCH alone, the folder can be read, but not its links. */
+		if (!is_over(errno))
+			search->process->found[SCAN_DENIED] = 1;
+		return;
+	}
+	path[n] = '\0';
+	if (!may_be_node(path))
+		return;
+	search->links += is_node(path) ? 0 : PROBE_LINKS - 1;
+	add(search->process, search->found(search->userdata, search->task, (int)number,
+					   !search->process->is_old, is_node(path)));
+}
+
+/* Opens the folder @name of a process; NULL with errno. */
+static DIR *open_folder(const struct scan *scan, pid_t pid, const char *name)
+{
+	char path[32];
+	int fd;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%d/%s", (int)pid, name);
+	fd = openat(scan->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir && fd >= 0)
+		close(fd);
+	return dir;
+}
+
+/* Reads the folder of the task from the position process->at. */
+static void read_folder(struct search *search)
+{
+	struct process *process = search->process;
+	DIR *dir = open_folder(search->scan, search->task, "fd");
+	const struct dirent *entry = NULL;
+
+	if (!dir) {
+		process->found[SCAN_DENIED] = !is_over(errno);
+		process->at = 0;
+		return;
+	}
+	if (process->at)
+		seekdir(dir, process->at);
+	while (search->links < search->links_max && (entry = readdir(dir)))
+		examine(search, dirfd(dir), entry->d_name);
+	process->at = entry ? telldir(dir) : 0;
+	closedir(dir);
+}
+
+/* Returns another thread of the process; 0: none. */
+static pid_t find_thread(const struct scan *scan, pid_t pid)
+{
+	DIR *dir = open_folder(scan, pid, "task");
+	const struct dirent *entry;
+	int64_t task = 0;
+
+	if (!dir)
+		return 0;
+	while ((entry = readdir(dir)))
+		if (parse_int(entry->d_name, 1, INT32_MAX, &task) == 0 && task != pid)
+			break;
+	closedir(dir);
+	return entry ? (pid_t)task : 0;
+}
+
+/* Reads links up to the limit of @search. A process that has ended has none. */
+static void search_process(struct search *search)
+{
+	struct process *process = search->process;
+	bool begins = process->at == 0;
+	pid_t thread = 0;
+
+	if (begins)
+		memset(process->found, 0, sizeof(process->found));
+	read_folder(search);
+	/* If the first thread has ended, the others still have the descriptors. */
+	if (begins && search->links == 0 && !process->found[SCAN_DENIED])
+		thread = find_thread(search->scan, process->pid);
+	if (thread) {
+		search->task = thread;
+		read_folder(search);
+	}
+	process->due = process->at != 0;
+	process->searched |= !process->due;
+}
+
+/* Searches the processes that are due. Returns 0 or a negative errno. */
+static int scan_run(struct scan *scan, scan_found_fn found, void *userdata)
+{
+	int r = list_processes(scan), left = SCAN_LINKS_MAX, next = -1;
+
+	if (r < 0)
+		return r;
+	for (int i = 0; i < scan->n; i++) {
+		int at = (scan->cursor + i) % scan->n;
+		struct process *process = &scan->processes[at];
+		struct search search = {.scan = scan,
+					.process = process,
+					.task = process->pid,
+					.found = found,
+					.userdata = userdata,
+					.links_max = left};
+
+		if (!is_due(process))
+			continue;
+		process->due = true;
+		if (left > 0)
+			search_process(&search);
+		left -= search.links;
+		if (process->due && next < 0)
+			next = at;
+	}
+	scan->cursor = next < 0 ? 0 : next;
+	return 0;
+}
+
+/* What the last searches have found. */
+static void scan_count(const struct scan *scan, struct scan_tally *ret_tally)
+{
+	*ret_tally = (struct scan_tally){.truncated = scan->truncated};
+	for (int i = 0; i < scan->n; i++) {
+		const struct process *process = &scan->processes[i];
+
+		for (int k = 0; k < SCAN_VERDICTS; k++)
+			ret_tally->found[k] += process->found[k];
+		ret_tally->unsearched += !process->searched;
+	}
+}
+
+/* Returns false if the link exists and is not that of the first PID namespace. */
+static bool is_host_namespace(const struct scan *scan, const char *link)
+{
+	char text[sizeof(HOST_NAMESPACE) + 1];
+	ssize_t n = readlinkat(scan->proc, link, text, sizeof(text) - 1);
+
+	if (n < 0)
+		return true;
+	text[n] = '\0';
+	return strcmp(text, HOST_NAMESPACE) == 0;
+}
+
+/*
+ * Returns false with a message if the proc file system does not list all processes of the host: it
+ * belongs to another PID namespace, or hides processes.
+ */
+static bool scan_lists_all(const struct scan *scan, struct err *ret_problem)
+{
+	struct statfs fs;
+
+	if (scan->n == 0)
+		(void)err_fail(ret_problem, ENODATA, "proc lists no process");
+	else if (!is_host_namespace(scan, "1/ns/pid") || !is_host_namespace(scan, "self/ns/pid"))
+		(void)err_fail(ret_problem, ENODATA,
+			       "proc lists only the processes of a PID namespace (run gover-d in "
+			       "that of the host)");
+	else if (scan->processes[0].pid != 1 && fstatfs(scan->proc, &fs) == 0 &&
+		 fs.f_type == PROC_MAGIC)
+		(void)err_fail(ret_problem, ENODATA,
+			       "proc hides processes (mount option hidepid; CAP_SYS_PTRACE shows "
+			       "them)");
+	else
+		return true;
+	return false;
+}
+
+/* Searches the process again in the next sample, because its DRM file was closed. */
+static void scan_hurry(struct scan *scan, pid_t pid)
+{
+	struct process key = {.pid = pid}, *process;
+
+	process = bsearch(&key, scan->processes, (size_t)scan->n, sizeof(key), compare);
+	if (process)
+		process->due = true;
+}
+
+#define RETEST_SAMPLES 64 /* opening a DRM file wakes the GPU */
+
+/* True if @driver of the kernel @release is known to publish the use of clients. */
+static bool control_knows(const char *driver, const char *release)
+{
+	const struct drm_driver *known = device_driver(driver);
+	int major = 0, minor = 0;
+
+	if (!known || !known->major || sscanf(release, "%d.%d", &major, &minor) != 2)
+		return false;
+	return major > known->major || (major == known->major && minor >= known->minor);
+}
+
+/* True if the text of a client shows that its driver publishes the use of clients. */
+static bool control_has_times(const struct fdinfo *info)
+{
+	/* amdgpu does not print an engine that the client has never used. */
+	return info->client_valid && (info->n_engines > 0 || strcmp(info->driver, "amdgpu") == 0);
+}
+
+/* --- the device --- */
+
+/* Finds a device that is not on the PCI bus by the name of its driver. */
+static void compare_driver(void *userdata, const struct device *device)
+{
+	struct control *control = userdata;
+
+	if (strcmp(device->driver, control->device) == 0)
+		strcpy(control->path, device->path);
+}
+
+/* Adds the DRM node of the folder @path. */
+static void add_node(void *userdata, const char *path)
+{
+	struct control *control = userdata;
+	const char *name = strrchr(path, '/') + 1;
+	char file[PATH_MAX + sizeof("/dev")];
+	CLEANUP_FREE char *text = NULL;
+	unsigned int major, minor;
+
+	snprintf(file, sizeof(file), "%s/dev", path);
+	if (control->n_nodes == CONTROL_NODES_MAX || file_read(file, 64, &text, NULL) < 0 ||
+	    sscanf(text, "%u:%u", &major, &minor) != 2)
+		return;
+	control->nodes[control->n_nodes++] = makedev(major, minor);
+	if (strncmp(name, "renderD", 7) == 0 && strlen(name) < sizeof(control->render))
+		strcpy(control->render, name);
+}
+
+static void control_init(struct control *control, const char *sysfs, const char *device)
+{
+	*control = (struct control){.n_nodes = 0};
+	snprintf(control->sysfs, sizeof(control->sysfs), "%s", sysfs);
+	snprintf(control->device, sizeof(control->device), "%s", device);
+}
+
+static bool is_pci(const struct control *control)
+{
+	return strchr(control->device, ':') != NULL;
+}
+
+/* Looks for the device and its driver again. Called once per sample. */
+static void control_refresh(struct control *control)
+{
+	char driver[FDINFO_NAME_MAX], link[PATH_MAX], nodes[PATH_MAX + sizeof("/drm/*")];
+
+	snprintf(link, sizeof(link), "%s/bus/pci/devices/%s", control->sysfs, control->device);
+	control->path[0] = '\0';
+	if (!is_pci(control))
+		device_each(control->sysfs, compare_driver, control);
+	else if (!realpath(link, control->path))
+		control->path[0] = '\0';
+	driver[0] = '\0';
+	if (control->path[0])
+		device_find_driver(control->path, driver);
+	if (strcmp(driver, control->driver) == 0 && control->n_nodes > 0)
+		return;
+	/* The driver was loaded, unloaded or replaced. */
+	if (strcmp(driver, control->driver) != 0) {
+		control->result = CONTROL_OPEN;
+		control->wait = 0;
+	}
+	strcpy(control->driver, driver);
+	control->n_nodes = 0;
+	control->render[0] = '\0';
+	snprintf(nodes, sizeof(nodes), "%s/drm/*", control->path);
+	if (driver[0])
+		(void)file_each_match(nodes, add_node, control);
+}
+
+/* Returns 1 if @node is a DRM node of the device, 0 if it is another file, -1 if that is unknown.
+ */
+static int control_owns(const struct control *control, dev_t node)
+{
+	for (int i = 0; i < control->n_nodes; i++)
+		if (control->nodes[i] == node)
+			return 1;
+	return control->n_nodes > 0 ? 0 : -1;
+}
+
+/* Returns false with a message if the driver counts nothing at present. */
+static bool control_counts(const struct control *control, struct err *ret_problem)
+{
+	char file[PATH_MAX];
+
+	if (!control->driver[0] || !device_is_silent(control->path, file))
+		return true;
+	(void)err_fail(ret_problem, ENODATA, "driver %s counts no use until 1 is written to %.150s",
+		       control->driver, file);
+	return false;
+}
+
+/* --- the test --- */
+
+/* Reads the text of the DRM file @fd of this process. */
+static enum control_result examine_own_file(const struct control *control, int proc, int fd)
+{
+	char path[48], text[FDINFO_TEXT_MAX];
+	CLEANUP_CLOSE int file = -1;
+	struct fdinfo info;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "self/fdinfo/%d", fd);
+	file = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	n = file < 0 ? -1 : read(file, text, sizeof(text));
+	if (n < 0)
+		return CONTROL_OPEN;
+	return fdinfo_parse(text, (size_t)n, &info) == 0 && control_has_times(&info) &&
+			       (!is_pci(control) || strcmp(info.pdev, control->device) == 0)
+		       ? CONTROL_PASSED
+		       : CONTROL_FAILED;
+}
+
+static enum control_result test(const struct control *control, int proc)
+{
+	char path[sizeof("/dev/dri/") + FDINFO_NAME_MAX];
+	CLEANUP_CLOSE int fd = -1;
+	struct stat node;
+
+	if (!control->render[0])
+		return CONTROL_OPEN;
+	snprintf(path, sizeof(path), "/dev/dri/%s", control->render);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &node) < 0 || control_owns(control, node.st_rdev) != 1)
+		return CONTROL_OPEN;
+	return examine_own_file(control, proc, fd);
+}
+
+/* A client of the device was seen. This holds until its driver changes. */
+static void control_pass(struct control *control)
+{
+	control->result = CONTROL_PASSED;
+}
+
+/*
+ * Returns false with a message if it is not shown that a client of the device would be seen. @proc:
+ * descriptor of the proc file system.
+ */
+static bool control_publishes(struct control *control, int proc, struct err *ret_problem)
+{
+	struct utsname host;
+
+	if (control->result == CONTROL_PASSED)
+		return true;
+	if (!control->path[0]) {
+		(void)err_fail(ret_problem, ENODATA, "no GPU %s exists in sysfs", control->device);
+		return false;
+	}
+	if (!control->driver[0]) {
+		(void)err_fail(ret_problem, ENODATA, "GPU %s has no driver", control->device);
+		return false;
+	}
+	if (control->wait-- == 0) {
+		control->result = test(control, proc);
+		control->wait = RETEST_SAMPLES;
+	}
+	if (control->result == CONTROL_PASSED ||
+	    (control->result == CONTROL_OPEN && uname(&host) == 0 &&
+	     control_knows(control->driver, host.release)))
+		return true;
+	(void)err_fail(
+		ret_problem, ENODATA,
+		control->result == CONTROL_FAILED
+			? "driver %s publishes no use of its clients on this kernel"
+			: "no client was seen, and driver %s is not known to publish the use "
+			  "of clients",
+		control->driver);
+	return false;
+}
 
 #define OPEN_MAX_FILES 128 /* descriptors that stay open; other files are opened each time */
 #define FORGET_SAMPLES (2 * SCAN_OLD_PERIOD) /* a client without a holder for so long has ended */

@@ -83,7 +83,7 @@ struct truth *truth_close(struct truth *truth); /* NULL is fine; returns NULL */
 
 /*
  * Takes a sample. The first sample has no growth. The cost is bounded: a file for each known user,
- * and a part of the descriptors of all processes (fdinfo; see scan.c). Returns 0 or a negative
+ * and a part of the descriptors of all processes (fdinfo). Returns 0 or a negative
  * errno with the reason in the report; the users are then those of the last sample, with the same
  * growth.
  */

@@ -3,8 +3,8 @@
  * Fuzzes replies of Placement and Keystone. A rejected reply must leave the result unchanged. The
  * content of a provider that was written must need no further write.
  */
-#include "gover-fleet/cloud/difference.h"
 #include "gover-fleet/cloud/keystone.h"
+#include "gover-fleet/cloud/placement.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* gover-fleet/migrate/nova-answer.h: the facts in answers of Nova and Placement, and answers that
+/* gover-fleet/migrate/nova.h: the facts in answers of Nova and Placement, and answers that
  * contain none. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-fleet/migrate/nova-answer.h"
+#include "gover-fleet/migrate/nova.h"
 #include "gover-fleet/model/wanted.h"
 #include "tests/unit/quoted-json.h"
 #include "tests/unit/unit.h"

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "monitor/bpf/scan.h"
 #include "tests/unit/unit.h"
+#include "monitor/bpf/count.h"
 
 TEST_WITH(libraries_that_present_are_known_by_name, NULL, NULL)
 {
@@ -169,4 +170,27 @@ TEST(old_programs_are_scanned_less_often)
 	}
 	assert_in_range(looks, 8, 9);
 	fps_bpf_scan_free(scan);
+}
+
+/* --- counters --- */
+
+TEST(the_bpf_program_and_the_library_use_the_same_buckets)
+{
+	uint64_t random = 1;
+
+	for (int bit = 0; bit < 64; bit++)
+		for (int64_t off = -2; off <= 2; off++) {
+			uint64_t ns = (1ULL << bit) + (uint64_t)off;
+
+			assert_int_equal(fps_bpf_bucket(ns), fps_wire_bucket(ns));
+		}
+	for (int octave = 0; octave < 17; octave++)
+		for (uint64_t edge = 99999; edge < 200002; edge++)
+			assert_int_equal(fps_bpf_bucket(edge << octave),
+					 fps_wire_bucket(edge << octave));
+	for (int i = 0; i < 1000000; i++) {
+		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+		assert_int_equal(fps_bpf_bucket(random >> (random & 63)),
+				 fps_wire_bucket(random >> (random & 63)));
+	}
 }

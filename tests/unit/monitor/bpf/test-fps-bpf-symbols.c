@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "monitor/bpf/symbols.h"
+#include "monitor/bpf/bpf.c"
 #include "tests/unit/unit.h"
 
 #define CODE_ADDRESS 0x3000

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests what the source fdinfo reports if it sees no client, on folders instead of /proc and /sys.
  */
-#include "monitor/truth/control.h"
+#include "monitor/truth/source-fdinfo.c"
 #include "monitor/truth/truth.h"
 #include "tests/unit/monitor/truth/test-truth.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests the source fdinfo on a folder instead of /proc. The tenant of a process is its pid / 100.
  */
-#include "monitor/truth/scan.h"
+#include "monitor/truth/source-fdinfo.c"
 #include "monitor/truth/truth.h"
 #include "tests/unit/monitor/truth/test-truth.h"
 
