@@ -7,8 +7,7 @@
 #define GOVER_FLEET_PUBLISH_H
 
 #include "gover-fleet/claim/domains.h"
-#include "gover-fleet/claim/hook-server.h"
-#include "gover-fleet/claim/reconciler.h"
+#include "gover-fleet/claim/claim.h"
 #include "gover-fleet/config/fleet-config.h"
 #include "gover-fleet/host/follower.h"
 #include "gover-fleet/cloud.h"

@@ -4,16 +4,27 @@
  * made. Each request has the time that is left of the deadline.
  */
 #include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/thread.h"
+#include "base/unix-listener.h"
 #include "base/xalloc.h"
 #include "client/client.h"
 #include "gover-fleet/claim/claim.h"
+#include "gover-fleet/claim/hook-protocol.h"
 #include "gover-fleet/cloud/allocation.h"
 #include "gover-fleet/host/follower.h"
+#include "gover-fleet/model/fleet-log.h"
 #include "gover-fleet/model/mapping.h"
 
 /* maximum number of offers that a claim tries, because others may claim them at the same time */
@@ -257,8 +268,13 @@ static int complete_wish(struct claimer *claimer, struct domain_wish *wish, bool
 	return r;
 }
 
-int claim_make(struct claimer *claimer, const struct domain_wish *wish, uint64_t until_ns,
-	       struct claim *ret_claim, struct err *reterr)
+/*
+ * Makes the contract of a domain, if it wants one. Returns 0 and the result, or a negative errno if
+ * gover-d (or the cloud, if only it knows the flavour) does not answer before @until_ns of
+ * CLOCK_MONOTONIC.
+ */
+static int claim_make(struct claimer *claimer, const struct domain_wish *wish, uint64_t until_ns,
+		      struct claim *ret_claim, struct err *reterr)
 {
 	struct domain_wish complete = *wish;
 	struct claim claim = {.result = CLAIM_NOT_OURS};
@@ -297,7 +313,11 @@ static int change(struct claimer *claimer, struct client_call *call, const char 
 	return r;
 }
 
-int claim_end(struct claimer *claimer, const char *id, uint64_t until_ns, struct err *reterr)
+/*
+ * Ends the contract of vGPU @id. Returns 0 if it was ended, 1 if it no longer exists or was not
+ * made by gover-fleet (it is then left alone), or a negative errno.
+ */
+static int claim_end(struct claimer *claimer, const char *id, uint64_t until_ns, struct err *reterr)
 {
 	struct client_call call = {.method = "DELETE"};
 	json_t *json = NULL;
@@ -307,7 +327,9 @@ int claim_end(struct claimer *claimer, const char *id, uint64_t until_ns, struct
 	return r != 0 ? r : change(claimer, &call, id, until_ns, reterr);
 }
 
-int claim_confirm(struct claimer *claimer, const char *id, uint64_t until_ns, struct err *reterr)
+/* Removes the label "unverified" of vGPU @id, other labels stay. Results as of claim_end(). */
+static int claim_confirm(struct claimer *claimer, const char *id, uint64_t until_ns,
+			 struct err *reterr)
 {
 	struct client_call call = {.method = "PATCH"};
 	json_t *json = NULL, *labels, *body;
@@ -324,11 +346,542 @@ int claim_confirm(struct claimer *claimer, const char *id, uint64_t until_ns, st
 	return r;
 }
 
-int claim_verify(struct claimer *claimer, const char *uuid, struct err *reterr)
+/*
+ * Asks the cloud whether it has an allocation for @uuid. Returns as allocation_find(), and 0
+ * without a cloud.
+ */
+static int claim_verify(struct claimer *claimer, const char *uuid, struct err *reterr)
 {
 	char slot[WANTED_CLASS_MAX], gpu[ID_MAX];
 
 	return claimer->placement
 		       ? allocation_find(claimer->placement, claimer->host, uuid, slot, gpu, reterr)
 		       : 0;
+}
+
+/*
+ * --- the server of the hook: requests wait in the backlog of the socket; the hook's own deadline
+ * bounds their wait ---
+ */
+
+#define BACKLOG 64
+/* part of hook_timeout_s that a claim may take, so that its answer arrives in time */
+#define CLAIM_SHARE_PCT 80
+/* An announced migration begins within this time. */
+#define ARRIVAL_NS   (60 * NS_PER_S)
+#define ARRIVALS_MAX 16
+
+struct hook_server {
+	const struct fleet_config *config;
+	struct claimer *claimer;
+	void (*changed)(void *userdata);
+	void *userdata;
+	int fd, stop_fd;
+	struct unix_listener listener;
+	pthread_t thread;
+	bool started;
+	/* used by the thread: announced migrations to this host, a ring */
+	struct {
+		char uuid[HOST_STATE_UUID_MAX];
+		uint64_t announced_ns;
+	} arrivals[ARRIVALS_MAX];
+	size_t n_arrivals; /* number of announcements so far */
+	atomic_uint requests, claimed, refused, failed;
+};
+
+static bool may_ask(int fd)
+{
+	struct ucred peer;
+	socklen_t length = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+	       (peer.uid == 0 || peer.uid == geteuid());
+}
+
+/* The hook closes the connection at its deadline: libvirt has then decided without an answer. */
+static bool has_left(int fd)
+{
+	char byte;
+
+	return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+struct verdict {
+	bool allow;
+	char text[HOOK_PROTOCOL_TEXT_MAX];
+};
+
+static void fail(struct hook_server *server, const char *domain, const char *why,
+		 struct verdict *verdict)
+{
+	verdict->allow = fleet_config_fails_open(server->config);
+	snprintf(verdict->text, sizeof(verdict->text), "%.480s", why);
+	atomic_fetch_add(&server->failed, 1);
+	fleet_log_warning("domain %s: %s; %s", domain, why,
+			  verdict->allow ? "it starts, and is claimed later (on_failure = open)"
+					 : "it does not start (on_failure = closed)");
+}
+
+static void judge_claim(struct hook_server *server, const char *domain, const struct claim *claim,
+			const char *why, struct verdict *verdict)
+{
+	verdict->allow = claim->result != CLAIM_NO_OFFER;
+	switch (claim->result) {
+	case CLAIM_NOT_OURS:
+		break;
+	case CLAIM_MADE:
+		atomic_fetch_add(&server->claimed, 1);
+		fleet_log_notice("domain %s: vGPU %s was sold%s", domain, claim->vgpu,
+				 claim->unverified ? ", unverified" : "");
+		break;
+	case CLAIM_EXISTED:
+		fleet_log_info("domain %s: vGPU %s has a contract", domain, claim->vgpu);
+		break;
+	case CLAIM_NO_OFFER:
+		atomic_fetch_add(&server->refused, 1);
+		snprintf(verdict->text, sizeof(verdict->text), "%.480s", why);
+		fleet_log_warning("domain %s: refused: %s", domain, why);
+		break;
+	}
+}
+
+static void announce(struct hook_server *server, const struct hook_protocol_request *request)
+{
+	size_t at = server->n_arrivals % ARRIVALS_MAX;
+	struct domain_wish wish;
+	struct err err;
+
+	if (domain_xml_parse(request->xml, request->xml_length, &wish, &err) < 0)
+		return;
+	memcpy(server->arrivals[at].uuid, wish.uuid, sizeof(wish.uuid));
+	server->arrivals[at].announced_ns = clock_now().mono_ns;
+	server->n_arrivals++;
+}
+
+static bool was_announced(const struct hook_server *server, const char *uuid)
+{
+	uint64_t now_ns = clock_now().mono_ns;
+
+	for (size_t i = 0; i < ARRIVALS_MAX; i++)
+		if (strcmp(server->arrivals[i].uuid, uuid) == 0 &&
+		    now_ns - server->arrivals[i].announced_ns < ARRIVAL_NS)
+			return true;
+	return false;
+}
+
+static void decide(struct hook_server *server, const struct hook_protocol_request *request,
+		   uint64_t until_ns, struct verdict *verdict)
+{
+	struct domain_wish wish;
+	struct claim claim;
+	struct err err = {""};
+	int r = domain_xml_parse(request->xml, request->xml_length, &wish, &err);
+
+	if (r == 0)
+		wish.migrated = was_announced(server, wish.uuid);
+	if (r == 0)
+		r = claim_make(server->claimer, &wish, until_ns, &claim, &err);
+	if (r < 0)
+		fail(server, request->domain, err.msg, verdict);
+	else
+		judge_claim(server, request->domain, &claim, err.msg, verdict);
+}
+
+static int answer(struct hook_server *server, int fd, struct hook_protocol_request *request)
+{
+	uint64_t time_ns = (uint64_t)server->config->hook_timeout_s * NS_PER_S;
+	uint64_t until_ns = clock_now().mono_ns + time_ns * CLAIM_SHARE_PCT / 100;
+	CLEANUP_FREE char *line = NULL, *text = NULL;
+	struct verdict verdict = {.allow = true};
+	struct err err = {""};
+	int r = hook_protocol_read_line(fd, server->stop_fd, until_ns, &line);
+
+	if (r == 0)
+		r = hook_protocol_parse_request(line, request, &err);
+	if (r < 0)
+		return err_fail(&err, -r, "%s", strerror(-r));
+	if (has_left(fd))
+		return -EPIPE;
+	if (strcmp(request->operation, "prepare") == 0)
+		decide(server, request, until_ns, &verdict);
+	else if (strcmp(request->operation, "migrate") == 0)
+		announce(server, request);
+	text = hook_protocol_print_answer(verdict.allow, verdict.text);
+	atomic_fetch_add(&server->requests, 1);
+	return text ? hook_protocol_write(fd, server->stop_fd, until_ns + time_ns, text,
+					  strlen(text))
+		    : -EILSEQ;
+}
+
+static void serve(struct hook_server *server)
+{
+	struct hook_protocol_request request = {0};
+	CLEANUP_CLOSE int fd = accept4(server->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int r;
+
+	if (fd < 0)
+		return;
+	r = may_ask(fd) ? answer(server, fd, &request) : -EPERM;
+	if (r < 0 && r != -ECANCELED)
+		fleet_log_warning("request of the hook: %s", strerror(-r));
+	hook_protocol_request_fini(&request);
+	server->changed(server->userdata);
+}
+
+static void *run_server(void *userdata)
+{
+	struct hook_server *server = userdata;
+	int r;
+
+	while ((r = hook_protocol_wait(server->fd, POLLIN, server->stop_fd, UINT64_MAX)) !=
+	       -ECANCELED)
+		if (r == 0)
+			serve(server);
+	return NULL;
+}
+
+/* --- life --- */
+
+static int open_sockets(struct hook_server *server, struct err *reterr)
+{
+	server->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (server->stop_fd < 0)
+		return err_fail(reterr, errno, "eventfd: %s", strerror(errno));
+	server->fd = unix_listener_open(server->config->hook_socket, SOCK_STREAM, 0600, BACKLOG,
+					&server->listener, reterr);
+	return server->fd < 0 ? server->fd : 0;
+}
+
+int hook_server_new(const struct fleet_config *config, struct claimer *claimer,
+		    void (*changed)(void *userdata), void *userdata,
+		    struct hook_server **ret_server, struct err *reterr)
+{
+	struct hook_server *server = xcalloc(1, sizeof(*server));
+	int r;
+
+	server->config = config;
+	server->claimer = claimer;
+	server->changed = changed;
+	server->userdata = userdata;
+	server->fd = server->stop_fd = -1;
+	r = open_sockets(server, reterr);
+	if (r == 0) {
+		r = thread_start(&server->thread, run_server, server, "fleet-claim");
+		server->started = r >= 0;
+		if (r < 0)
+			(void)err_fail(reterr, -r, "thread: %s", strerror(-r));
+	}
+	if (r < 0) {
+		hook_server_free(server);
+		return r;
+	}
+	*ret_server = server;
+	return 0;
+}
+
+struct hook_server *hook_server_free(struct hook_server *server)
+{
+	const uint64_t one = 1;
+
+	if (!server)
+		return NULL;
+	if (server->started) {
+		(void)!write(server->stop_fd, &one, sizeof(one));
+		(void)pthread_join(server->thread, NULL);
+	}
+	unix_listener_remove(&server->listener);
+	if (server->fd >= 0)
+		(void)close(server->fd);
+	if (server->stop_fd >= 0)
+		(void)close(server->stop_fd);
+	claimer_free(server->claimer);
+	free(server);
+	return NULL;
+}
+
+void hook_server_count(struct hook_server *server, struct hook_server_counts *ret_counts)
+{
+	*ret_counts = (struct hook_server_counts){
+		.requests = atomic_load(&server->requests),
+		.claimed = atomic_load(&server->claimed),
+		.refused = atomic_load(&server->refused),
+		.failed = atomic_load(&server->failed),
+	};
+}
+
+/*
+ * --- the reconciler: each round uses one list of domains and one state of gover-d; a contract is
+ * ended only if the list is complete and was read after the contract was old enough, so that
+ * neither a lost connection nor a domain that libvirt is just creating ends it ---
+ */
+
+#define REQUEST_NS (5 * NS_PER_S)  /* limit of one claim or end */
+#define ROUND_NS   (30 * NS_PER_S) /* limit of all requests of a round */
+#define EVERY_NS   (60 * NS_PER_S)
+#define RETRY_NS   (2 * NS_PER_S) /* after a round that left something to do */
+#define VERIFY_NS  (5 * NS_PER_S) /* the cloud is asked again about an unverified contract */
+/* Domains of Nova that the cloud knows without a slot: they are not asked about again. */
+#define STRANGERS_MAX DOMAINS_MAX
+
+struct reconciler {
+	struct domains *domains;
+	struct follower *follower;
+	struct claimer *claimer;
+	int64_t grace_ms;
+	void (*changed)(void *userdata);
+	void *userdata;
+	struct bell *bell;
+	pthread_t thread;
+	bool started;
+	pthread_mutex_t lock; /* guards @counts */
+	struct reconciler_counts counts;
+	char (*strangers)[HOST_STATE_UUID_MAX];
+	size_t n_strangers;
+	uint64_t verified_ns; /* used by the thread: last time at which the cloud was asked */
+	bool has_problem;     /* used by the thread: the last round had one, which was logged */
+};
+
+struct round {
+	struct reconciler *reconciler;
+	const struct domain_list *list;
+	const struct host_state *state;
+	uint64_t until_ns;
+	struct reconciler_counts counts;
+	bool verify; /* the cloud may be asked about unverified contracts */
+	bool again;  /* something is left to do */
+	bool has_problem;
+};
+
+/* --- strangers --- */
+
+static bool is_stranger(const struct reconciler *k, const char *uuid)
+{
+	for (size_t i = 0; i < k->n_strangers; i++)
+		if (strcmp(k->strangers[i], uuid) == 0)
+			return true;
+	return false;
+}
+
+static void add_stranger(struct reconciler *k, const char *uuid)
+{
+	if (k->n_strangers < STRANGERS_MAX)
+		memcpy(k->strangers[k->n_strangers++], uuid, HOST_STATE_UUID_MAX);
+}
+
+/* Forgets domains that no longer run: a later server may have the same UUID. */
+static void forget_strangers(struct reconciler *k, const struct domain_list *list)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < k->n_strangers; i++) {
+		const struct domain *domain = domain_list_find(list, k->strangers[i]);
+
+		if (domain && domain->active)
+			memmove(k->strangers[kept++], k->strangers[i], HOST_STATE_UUID_MAX);
+	}
+	k->n_strangers = kept;
+}
+
+/* --- a round --- */
+
+static uint64_t request_limit(const struct round *r)
+{
+	uint64_t limit_ns = clock_now().mono_ns + REQUEST_NS;
+
+	return limit_ns < r->until_ns ? limit_ns : r->until_ns;
+}
+
+/* Of rounds with a problem, one after the other, the first logs it. */
+static void complain(struct round *r, const char *what, const char *name, const char *why)
+{
+	r->again = true;
+	if (!r->has_problem && !r->reconciler->has_problem)
+		fleet_log_warning("%s %s: %s; trying again", what, name, why);
+	r->has_problem = true;
+}
+
+static void end_contract(struct round *r, const struct state_vgpu *vgpu)
+{
+	struct err err = {""};
+	int e;
+
+	if (r->list->read_ms < vgpu->created_ms + r->reconciler->grace_ms) {
+		r->again = true;
+		domains_refresh(r->reconciler->domains);
+		return;
+	}
+	e = claim_end(r->reconciler->claimer, vgpu->id, request_limit(r), &err);
+	if (e < 0) {
+		complain(r, "vGPU", vgpu->id, err.msg);
+	} else if (e == 0) {
+		r->counts.ended++;
+		fleet_log_notice(
+			"vGPU %s: its contract was ended, because domain %s no longer exists",
+			vgpu->id, vgpu->vm[0] ? vgpu->vm : host_state_domain(vgpu));
+	}
+}
+
+static void verify_contract(struct round *r, const struct state_vgpu *vgpu)
+{
+	struct err err = {""};
+	int e;
+
+	r->again = true;
+	if (!r->verify) {
+		r->counts.unverified++;
+		return;
+	}
+	r->reconciler->verified_ns = clock_now().mono_ns;
+	e = claim_verify(r->reconciler->claimer, host_state_domain(vgpu), &err);
+
+	if (e == 0)
+		e = claim_confirm(r->reconciler->claimer, vgpu->id, request_limit(r), &err);
+	if (e != 0)
+		r->counts.unverified++;
+	if (e == 0)
+		fleet_log_notice("vGPU %s: the cloud has its allocation, the contract is verified",
+				 vgpu->id);
+}
+
+static void check_contracts(struct round *r)
+{
+	for (size_t i = 0; i < r->state->n_vgpus; i++) {
+		const struct state_vgpu *vgpu = &r->state->vgpus[i];
+
+		if (!vgpu->sold || bell_stopped(r->reconciler->bell))
+			continue;
+		if (!domain_list_find(r->list, host_state_domain(vgpu)))
+			end_contract(r, vgpu);
+		else if (vgpu->unverified)
+			verify_contract(r, vgpu);
+	}
+}
+
+static void claim_for(struct round *r, const struct domain *domain)
+{
+	struct reconciler *k = r->reconciler;
+	struct err err = {""};
+	struct claim claim;
+	int e = claim_make(k->claimer, &domain->wish, request_limit(r), &claim, &err);
+
+	if (e < 0 || claim.result == CLAIM_NO_OFFER) {
+		r->counts.unverified++;
+		complain(r, "domain", domain->name, err.msg);
+	} else if (claim.result == CLAIM_NOT_OURS) {
+		add_stranger(k, domain->uuid);
+	} else if (claim.result == CLAIM_MADE) {
+		r->counts.claimed++;
+		fleet_log_notice("domain %s runs without a contract: vGPU %s was sold",
+				 domain->name, claim.vgpu);
+	}
+}
+
+static void check_domains(struct round *r)
+{
+	for (size_t i = 0; i < r->list->n; i++) {
+		const struct domain *domain = &r->list->domains[i];
+
+		if (domain->active && domain->wish.kind != DOMAIN_WANTS_NOTHING &&
+		    !bell_stopped(r->reconciler->bell) &&
+		    !host_state_find_sold(r->state, domain->uuid) &&
+		    !is_stranger(r->reconciler, domain->uuid))
+			claim_for(r, domain);
+	}
+}
+
+static void store_counts(struct reconciler *k, const struct reconciler_counts *counts)
+{
+	bool differs;
+
+	pthread_mutex_lock(&k->lock);
+	differs = counts->claimed || counts->ended || counts->unverified != k->counts.unverified;
+	k->counts.unverified = counts->unverified;
+	k->counts.claimed += counts->claimed;
+	k->counts.ended += counts->ended;
+	pthread_mutex_unlock(&k->lock);
+	if (differs)
+		k->changed(k->userdata);
+}
+
+/* Returns true if something is left to do. */
+static bool run_round(struct reconciler *k)
+{
+	struct round r = {.reconciler = k, .until_ns = clock_now().mono_ns + ROUND_NS};
+	struct follower_view host;
+	struct domains_view domains;
+
+	follower_view(k->follower, &host);
+	domains_view(k->domains, &domains);
+	if (host.connected && domains.connected) {
+		r.list = domains.list;
+		r.state = host.state;
+		r.verify = clock_now().mono_ns - k->verified_ns >= VERIFY_NS;
+		forget_strangers(k, r.list);
+		check_contracts(&r);
+		check_domains(&r);
+		store_counts(k, &r.counts);
+	}
+	follower_view_fini(&host);
+	domains_view_fini(&domains);
+	k->has_problem = r.has_problem;
+	return r.again;
+}
+
+static void *run_reconciler(void *userdata)
+{
+	struct reconciler *k = userdata;
+	uint64_t pause_ns = EVERY_NS;
+
+	while (bell_wait(k->bell, clock_now().mono_ns + pause_ns))
+		pause_ns = run_round(k) ? RETRY_NS : EVERY_NS;
+	return NULL;
+}
+
+/* --- life --- */
+
+int reconciler_new(struct domains *domains, struct follower *follower, struct claimer *claimer,
+		   struct bell *bell, int grace_s, void (*changed)(void *userdata), void *userdata,
+		   struct reconciler **ret_reconciler, struct err *reterr)
+{
+	struct reconciler *k = xcalloc(1, sizeof(*k));
+	int r;
+
+	k->domains = domains;
+	k->follower = follower;
+	k->claimer = claimer;
+	k->bell = bell;
+	k->grace_ms = grace_s * 1000LL;
+	k->changed = changed;
+	k->userdata = userdata;
+	(void)pthread_mutex_init(&k->lock, NULL);
+	k->strangers = xcalloc(STRANGERS_MAX, sizeof(k->strangers[0]));
+	r = thread_start(&k->thread, run_reconciler, k, "fleet-reconcile");
+	k->started = r >= 0;
+	if (r < 0) {
+		reconciler_free(k);
+		return err_fail(reterr, -r, "thread: %s", strerror(-r));
+	}
+	*ret_reconciler = k;
+	return 0;
+}
+
+struct reconciler *reconciler_free(struct reconciler *k)
+{
+	if (!k)
+		return NULL;
+	bell_stop(k->bell);
+	if (k->started)
+		(void)pthread_join(k->thread, NULL);
+	claimer_free(k->claimer);
+	(void)pthread_mutex_destroy(&k->lock);
+	free(k->strangers);
+	free(k);
+	return NULL;
+}
+
+void reconciler_count(struct reconciler *k, struct reconciler_counts *ret_counts)
+{
+	pthread_mutex_lock(&k->lock);
+	*ret_counts = k->counts;
+	pthread_mutex_unlock(&k->lock);
 }

@@ -10,7 +10,11 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "gover-fleet/cloud/service.h"
+#include "gover-fleet/claim/domains.h"
+#include "gover-fleet/cloud/keystone.h"
+#include "gover-fleet/config/fleet-config.h"
+#include "gover-fleet/host/follower.h"
+#include "gover-fleet/model/bell.h"
 #include "gover-fleet/model/domain-xml.h"
 
 struct claimer; /* used by one thread */
@@ -37,26 +41,57 @@ struct claim {
 };
 
 /*
- * Makes the contract of a domain, if it wants one. Returns 0 and the result, or a negative errno if
- * gover-d (or the cloud, if only it knows the flavour) does not answer before @until_ns of
- * CLOCK_MONOTONIC.
+ * Serves the hook of libvirt in a thread: one request at a time, each with a deadline. Only root
+ * and the user of gover-fleet may ask.
  */
-int claim_make(struct claimer *claimer, const struct domain_wish *wish, uint64_t until_ns,
-	       struct claim *ret_claim, struct err *reterr);
+struct hook_server;
+
+struct hook_server_counts {
+	unsigned int requests; /* requests that were answered */
+	unsigned int claimed;  /* contracts made */
+	unsigned int refused;  /* domains that were not allowed to start */
+	unsigned int failed;   /* requests without a decision, answered by on_failure */
+};
 
 /*
- * Ends the contract of vGPU @id. Returns 0 if it was ended, 1 if it no longer exists or was not
- * made by gover-fleet (it is then left alone), or a negative errno.
+ * Opens the socket and starts the thread. @config must stay valid. @changed is called in the thread
+ * after each request. The server owns @claimer, also after an error.
  */
-int claim_end(struct claimer *claimer, const char *id, uint64_t until_ns, struct err *reterr);
+int hook_server_new(const struct fleet_config *config, struct claimer *claimer,
+		    void (*changed)(void *userdata), void *userdata,
+		    struct hook_server **ret_server, struct err *reterr);
+/* Ends the thread, within the deadline of a request. Accepts NULL; returns NULL. */
+struct hook_server *hook_server_free(struct hook_server *server);
 
-/* Removes the label "unverified" of vGPU @id, other labels stay. Results as of claim_end(). */
-int claim_confirm(struct claimer *claimer, const char *id, uint64_t until_ns, struct err *reterr);
+void hook_server_count(struct hook_server *server, struct hook_server_counts *ret_counts);
 
 /*
- * Asks the cloud whether it has an allocation for @uuid. Returns as allocation_find(), and 0
- * without a cloud.
+ * Keeps contracts and domains equal, in a thread: claims for a domain that runs without a contract,
+ * and ends the contract of a domain that no longer exists. It decides by whole lists, not by
+ * events.
  */
-int claim_verify(struct claimer *claimer, const char *uuid, struct err *reterr);
+struct reconciler;
+
+struct reconciler_counts {
+	/* domains that run without the contract that they want, and unverified contracts */
+	int unverified;
+	unsigned int claimed; /* contracts made for running domains */
+	unsigned int ended;   /* contracts ended */
+};
+
+/*
+ * Starts the thread. @bell is rung after a change of the domains or of the state of gover-d.
+ * @domains, @follower and @bell are used until reconciler_free(). The reconciler owns @claimer,
+ * also after an error. @grace_s: a contract younger than this is not ended, because its domain may
+ * still be on its way. @changed is called in the thread after a change of the counts.
+ */
+int reconciler_new(struct domains *domains, struct follower *follower, struct claimer *claimer,
+		   struct bell *bell, int grace_s, void (*changed)(void *userdata), void *userdata,
+		   struct reconciler **ret_reconciler, struct err *reterr);
+/* Stops the bell and ends the thread, within the time limit of a request. Accepts NULL; returns
+ * NULL. */
+struct reconciler *reconciler_free(struct reconciler *reconciler);
+
+void reconciler_count(struct reconciler *reconciler, struct reconciler_counts *ret_counts);
 
 #endif

@@ -3,8 +3,8 @@
 #ifndef GOVER_FLEET_CLOUD_ALLOCATION_H
 #define GOVER_FLEET_CLOUD_ALLOCATION_H
 
+#include "gover-fleet/cloud/keystone.h"
 #include "gover-fleet/cloud/placement.h"
-#include "gover-fleet/cloud/service.h"
 #include "gover-fleet/model/hold.h"
 #include "gover-fleet/model/wanted.h"
 

@@ -167,8 +167,12 @@ static bool has_auth(const struct fleet_config_cloud *config)
 	return strcmp(config->auth, "none") != 0;
 }
 
-int keystone_new_client(const struct keystone *k, const char *url, const char *name,
-			struct client **ret_client, struct err *reterr)
+/*
+ * Creates a client for the service @name at @url, with the time limit and the certificates of
+ * @keystone. Errors are those of client_new() and client_load_cacert().
+ */
+static int keystone_new_client(const struct keystone *k, const char *url, const char *name,
+			       struct client **ret_client, struct err *reterr)
 {
 	struct client *client = NULL;
 	int r = client_new(NULL, url, &client, reterr);
@@ -319,6 +323,12 @@ static int authenticate(struct keystone *k, struct instant now, struct err *rete
 	return r < 0 ? r : take_token(k, &reply, now, reterr);
 }
 
+/* Drops the token, after a service has refused it. */
+static void keystone_forget(struct keystone *k)
+{
+	explicit_bzero(k->token, sizeof(k->token));
+}
+
 int keystone_token(struct keystone *k, struct instant now, const char **ret_token,
 		   struct err *reterr)
 {
@@ -342,11 +352,6 @@ int keystone_token(struct keystone *k, struct instant now, const char **ret_toke
 	return 0;
 }
 
-void keystone_forget(struct keystone *k)
-{
-	explicit_bzero(k->token, sizeof(k->token));
-}
-
 int keystone_endpoint(const struct keystone *k, const char *type, const char **ret_url,
 		      struct err *reterr)
 {
@@ -366,4 +371,119 @@ int keystone_endpoint(const struct keystone *k, const char *type, const char **r
 				k->config.region);
 	*ret_url = url;
 	return 0;
+}
+
+struct service {
+	struct service_config config;
+	struct keystone *keystone;
+	struct client *client; /* NULL before the first request */
+	char url[IDENTITY_URL_MAX];
+};
+
+struct service *service_new(const struct service_config *config, struct keystone *keystone)
+{
+	struct service *s = xcalloc(1, sizeof(*s));
+
+	s->config = *config;
+	s->keystone = keystone;
+	return s;
+}
+
+struct service *service_free(struct service *s)
+{
+	if (s)
+		client_free(s->client);
+	free(s);
+	return NULL;
+}
+
+static int prepare_client(struct service *s, struct err *reterr)
+{
+	const char *url = NULL;
+	int r = keystone_endpoint(s->keystone, s->config.type, &url, reterr);
+
+	if (r < 0 || (s->client && strcmp(url, s->url) == 0))
+		return r;
+	s->client = client_free(s->client);
+	r = keystone_new_client(s->keystone, url, s->config.name, &s->client, reterr);
+	if (r < 0)
+		return r;
+	snprintf(s->url, sizeof(s->url), "%s", url);
+	return 0;
+}
+
+/* Sends the request once. */
+static int send_request(struct service *s, struct client_call *call, struct reply *ret_reply,
+			struct err *reterr)
+{
+	char token_line[KEYSTONE_TOKEN_MAX + 32], version_line[128];
+	const char *const headers[] = {token_line, version_line};
+	const char *token = NULL;
+	int r = keystone_token(s->keystone, clock_now(), &token, reterr);
+
+	if (r < 0)
+		return r;
+	snprintf(token_line, sizeof(token_line), "X-Auth-Token: %s", token);
+	snprintf(version_line, sizeof(version_line), "OpenStack-API-Version: %s",
+		 s->config.version);
+	call->headers = headers;
+	call->n_headers = ARRAY_SIZE(headers);
+	r = prepare_client(s, reterr);
+	if (r == 0)
+		r = client_request(s->client, call, ret_reply, reterr);
+	call->headers = NULL;
+	call->n_headers = 0;
+	explicit_bzero(token_line, sizeof(token_line));
+	return r;
+}
+
+static int judge_answer(const struct service *s, const struct client_call *call, long status,
+			struct err *reterr)
+{
+	int errnum = 0;
+
+	if (status == 401 || status == 403)
+		errnum = EACCES;
+	else if (status == 429 || status >= 500)
+		errnum = EAGAIN;
+	else if (status < 200)
+		errnum = EPROTO;
+	if (!errnum)
+		return 0;
+	return err_fail(reterr, errnum, "%s at %s: HTTP status %ld for %s %s%s", s->config.name,
+			s->url, status, call->method, call->path,
+			errnum == EACCES ? "; check the role of the user in the project" : "");
+}
+
+int service_request(struct service *s, const char *method, const char *path, const json_t *body,
+		    struct reply *ret_reply, struct err *reterr)
+{
+	struct client_call call = {
+		.method = method, .path = path, .body = body, .any_status = true};
+	struct reply reply = {0};
+	int r = send_request(s, &call, &reply, reterr);
+
+	if (r == 0 && reply.status == 401) {
+		reply_fini(&reply);
+		keystone_forget(s->keystone);
+		r = send_request(s, &call, &reply, reterr);
+	}
+	if (r == 0)
+		r = judge_answer(s, &call, reply.status, reterr);
+	if (r < 0) {
+		reply_fini(&reply);
+		return r;
+	}
+	*ret_reply = reply;
+	return 0;
+}
+
+int service_get(struct service *s, const char *path, struct reply *ret_reply, struct err *reterr)
+{
+	int r = service_request(s, "GET", path, NULL, ret_reply, reterr);
+
+	if (r < 0 || ret_reply->status == 200)
+		return r;
+	return err_fail(reterr, EPROTO, "%s: HTTP status %ld for GET %s", s->config.name,
+			ret_reply->status, path);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A token of OpenStack's Keystone and the addresses of the services. The token is renewed before it
+ * A token of OpenStack's Keystone, the addresses of the services, and requests to a service. A
+ * token that a service refuses is renewed once for each request. The token is renewed before it
  * expires. Requests block for at most the time limit. Not thread-safe: each thread has its own.
  */
 #ifndef GOVER_FLEET_CLOUD_KEYSTONE_H
@@ -29,13 +30,6 @@ int keystone_new(const struct fleet_config_cloud *config, int timeout_ms,
 struct keystone *keystone_free(struct keystone *keystone); /* accepts NULL; returns NULL */
 
 /*
- * Creates a client for the service @name at @url, with the time limit and the certificates of
- * @keystone. Errors are those of client_new() and client_load_cacert().
- */
-int keystone_new_client(const struct keystone *keystone, const char *url, const char *name,
-			struct client **ret_client, struct err *reterr);
-
-/*
  * Returns 0 and a token that is valid for some minutes; it belongs to @keystone until the next
  * call. Authenticates if there is no token, or if it expires within 5 minutes. Otherwise:
  * -ENOTCONN, -ECONNRESET, -EAGAIN  no answer, or an error of the server: worth another try
@@ -44,9 +38,6 @@ int keystone_new_client(const struct keystone *keystone, const char *url, const 
  */
 int keystone_token(struct keystone *keystone, struct instant now, const char **ret_token,
 		   struct err *reterr);
-
-/* Drops the token, after a service has refused it. */
-void keystone_forget(struct keystone *keystone);
 
 /*
  * Returns 0 and the address of the service @type, "placement" or "compute", after keystone_token()
@@ -69,5 +60,38 @@ struct identity_token {
  */
 int identity_parse_token(const json_t *json, const char *region, struct identity_token *ret_token,
 			 struct err *reterr);
+
+struct service_config {
+	const char *type;    /* "placement" or "compute" */
+	const char *name;    /* for messages: "Placement", "Nova" */
+	const char *version; /* "placement 1.36": value of OpenStack-API-Version */
+};
+
+struct service;
+
+/* @keystone and the texts in @config must stay valid. */
+struct service *service_new(const struct service_config *config, struct keystone *keystone);
+struct service *service_free(struct service *service); /* accepts NULL; returns NULL */
+
+/*
+ * Sends a request; @body NULL: no body. Returns 0 if the service has processed the request, also if
+ * it refused it: the caller reads ret_reply->status (not 401, 403, 429 or >= 500) and frees
+ * *ret_reply with reply_fini(). Otherwise @reterr has the message, and the result is:
+ * -ENOTCONN    no connection was possible: nothing was changed
+ * -ECONNRESET  the request was sent, but no complete reply arrived
+ * -EAGAIN      the service, or Keystone, has an error or is overloaded
+ * -EACCES      Keystone refused the credentials, or the service refused the token or the role
+ * -EPROTO      a reply is not valid
+ * other negative errno of keystone_token() and keystone_endpoint(), -EINVAL for their addresses
+ */
+int service_request(struct service *service, const char *method, const char *path,
+		    const json_t *body, struct reply *ret_reply, struct err *reterr);
+
+/*
+ * Reads a document. Results as above, and -EPROTO also for another status than 200. The caller
+ * frees *ret_reply in each case.
+ */
+int service_get(struct service *service, const char *path, struct reply *ret_reply,
+		struct err *reterr);
 
 #endif

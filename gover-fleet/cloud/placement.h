@@ -16,6 +16,7 @@
 
 #include "base/err.h"
 #include "base/id.h"
+#include "gover-fleet/model/wanted.h"
 
 /* Sizes of texts with their NUL, as Placement limits them. */
 #define PLACEMENT_UUID_MAX 37
@@ -120,6 +121,42 @@ json_t *placement_encode_traits(const struct placement_traits *traits, int64_t g
 /* Returns the index of a class or a trait, or -1. */
 int placement_find_inventory(const struct placement_inventories *inventories, const char *name);
 int placement_find_usage(const struct placement_usages *usages, const char *name);
-int placement_find_trait(const struct placement_traits *traits, const char *name);
+
+/* What a provider contains, all read at one generation. */
+struct seen {
+	struct placement_inventories inventories;
+	struct placement_traits traits;
+	struct placement_usages usages;
+};
+
+/* The content that a provider must get. The generations are not set. */
+struct difference {
+	struct placement_inventories inventories;
+	struct placement_traits traits;
+	bool write_inventories, write_traits;
+	/*
+	 * True: write the traits before the inventories. The write that stops sales comes first, so
+	 * that no slot is schedulable in between.
+	 */
+	bool traits_first;
+};
+
+/*
+ * Computes the difference. @wanted NULL: the GPU is not wanted, and no slot of it may be sold. A
+ * class that is not wanted is removed, or reserved as a whole while it has allocations. Traits of
+ * others are kept. Returns 0, or -E2BIG if there are too many classes or traits, or a total above
+ * PLACEMENT_TOTAL_MAX.
+ */
+int difference_compute(const struct wanted_gpu *wanted, const struct seen *seen,
+		       struct difference *ret_difference);
+
+/*
+ * Returns the index of the only class in @difference->inventories that differs from @seen, or -1:
+ * several classes differ, or one was added or removed.
+ */
+int difference_only_class(const struct difference *difference, const struct seen *seen);
+
+/* Like difference_compute(), but keeps the traits, and sets each total to the allocated units. */
+void difference_withdraw(const struct seen *seen, struct difference *ret_difference);
 
 #endif

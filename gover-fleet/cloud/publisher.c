@@ -14,11 +14,9 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/xalloc.h"
-#include "gover-fleet/cloud/difference.h"
 #include "gover-fleet/cloud/keystone.h"
 #include "gover-fleet/cloud/placement.h"
 #include "gover-fleet/cloud/publisher.h"
-#include "gover-fleet/cloud/service.h"
 #include "gover-fleet/model/wanted.h"
 
 #define PROVIDER_CHANGED   1 /* the provider was changed: read it again and decide anew */

@@ -16,7 +16,7 @@
 #include "base/thread.h"
 #include "base/xalloc.h"
 #include "gover-fleet/migrate/libvirt-move.h"
-#include "gover-fleet/migrate/nova-answer.h"
+#include "gover-fleet/migrate/nova.h"
 
 /* An abort before the job has begun has no effect, so it is repeated. */
 #define ABORT_AGAIN_MS 200

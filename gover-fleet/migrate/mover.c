@@ -18,7 +18,6 @@
 #include "gover-fleet/migrate/advice.h"
 #include "gover-fleet/migrate/libvirt-move.h"
 #include "gover-fleet/migrate/mover.h"
-#include "gover-fleet/migrate/nova-answer.h"
 #include "gover-fleet/migrate/nova.h"
 #include "gover-fleet/model/bell.h"
 

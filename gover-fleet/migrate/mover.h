@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "gover-fleet/cloud/keystone.h"
 #include "gover-fleet/migrate/advice.h"
-#include "gover-fleet/migrate/nova-answer.h"
+#include "gover-fleet/migrate/nova.h"
 
 enum mover_by {
 	MOVER_NONE,    /* do nothing */

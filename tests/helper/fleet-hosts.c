@@ -26,8 +26,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "gover-fleet/cloud/keystone.h"
 #include "gover-fleet/cloud/publisher.h"
-#include "gover-fleet/cloud/service.h"
 
 #define LINE_MAX_BYTES 4096
 #define SHOW_TRIES_MAX 1000

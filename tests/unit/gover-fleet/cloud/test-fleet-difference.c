@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "gover-fleet/cloud/difference.h"
+#include "gover-fleet/cloud/placement.h"
 #include "gover-fleet/cloud/publisher.h"
 #include "tests/unit/unit.h"
 

@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "gover-fleet/cloud/service.h"
+#include "gover-fleet/cloud/keystone.h"
 #include "tests/unit/unit.h"
 
 #define REQUESTS_MAX 8
