@@ -140,25 +140,20 @@ static int sync_folder_of(const char *path)
 }
 
 /*
- * Keeps the content of @path reachable as @before while @path is replaced. Returns false if there
- * is no file @path, or if the filesystem has no hard links.
- */
-static bool keep_before(const char *path, const char *before)
-{
-	(void)unlink(before);
-	return link(path, before) == 0;
-}
-
-/*
  * Puts the folder entry of @temp in place of @path. If the new entry may not be on disk, the old
  * content is put back, so that a failure is not followed by the new content.
  */
 static int rename_durably(const char *temp, const char *path, const char *before)
 {
 	bool new_file = access(path, F_OK) < 0 && errno == ENOENT;
-	bool kept = !new_file && keep_before(path, before);
-	int r = rename(temp, path) < 0 ? -errno : 0;
+	bool kept = false;
+	int r;
 
+	if (!new_file) {
+		(void)unlink(before);
+		kept = link(path, before) == 0; /* false: the filesystem has no hard links */
+	}
+	r = rename(temp, path) < 0 ? -errno : 0;
 	if (r >= 0) {
 		r = sync_folder_of(path);
 		if (r < 0 && kept && rename(before, path) == 0)

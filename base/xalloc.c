@@ -93,20 +93,13 @@ char *xstrndup(const char *text, size_t max)
 	return check(strndup(text, max), strnlen(text, max) + 1);
 }
 
-char *xvasprintf(const char *format, va_list args)
-{
-	char *text;
-
-	return check(vasprintf(&text, format, args) < 0 ? NULL : text, strlen(format));
-}
-
 char *xasprintf(const char *format, ...)
 {
 	va_list args;
 	char *text;
 
 	va_start(args, format);
-	text = xvasprintf(format, args);
+	text = check(vasprintf(&text, format, args) < 0 ? NULL : text, strlen(format));
 	va_end(args);
 	return text;
 }

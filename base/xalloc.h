@@ -28,7 +28,6 @@ void *xcalloc(size_t n, size_t size) XALLOC(alloc_size(1, 2));
 char *xstrdup(const char *text) XALLOC(nonnull);
 char *xstrndup(const char *text, size_t max) XALLOC(nonnull);
 char *xasprintf(const char *format, ...) XALLOC(format(printf, 1, 2));
-char *xvasprintf(const char *format, va_list args) XALLOC(format(printf, 1, 0));
 void *xrealloc(void *block, size_t size)
 	__attribute__((returns_nonnull, warn_unused_result, alloc_size(2)));
 void *xreallocarray(void *block, size_t n, size_t size)

@@ -41,16 +41,11 @@ struct client {
 	const char *service; /* NULL: gover-d */
 };
 
-static bool url_usable(const char *url)
-{
-	return strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0;
-}
-
 static int address_check(const char *socket, const char *url, struct err *reterr)
 {
 	const size_t path_size = sizeof(((struct sockaddr_un *)NULL)->sun_path);
 
-	if (url && !url_usable(url))
+	if (url && strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
 		return err_fail(reterr, EINVAL,
 				"URL '%s': unknown scheme (allowed: http://, https://)", url);
 	if (url && strlen(url) >= CLIENT_PATH_MAX)

@@ -32,16 +32,6 @@ void denied_user_name(uid_t uid, char *ret_name, size_t size)
 		snprintf(ret_name, size, "%lu", (unsigned long)uid);
 }
 
-void denied_group_name(gid_t gid, char *ret_name, size_t size)
-{
-	const struct group *group = getgrgid(gid);
-
-	if (group)
-		snprintf(ret_name, size, "%s", group->gr_name);
-	else
-		snprintf(ret_name, size, "%lu", (unsigned long)gid);
-}
-
 void denied_name_user(char *ret_text, size_t size)
 {
 	const struct passwd *user = getpwuid(geteuid());
@@ -106,9 +96,13 @@ static void write_cure(const struct stat *stat, mode_t bit, char ret_allowed[ALL
 		       struct denied *denied)
 {
 	bool for_group = (stat->st_mode & bit) && stat->st_gid != 0;
+	const struct group *entry = getgrgid(stat->st_gid);
 	char group[NAME_SIZE], user[NAME_SIZE];
 
-	denied_group_name(stat->st_gid, group, sizeof(group));
+	if (entry)
+		snprintf(group, sizeof(group), "%s", entry->gr_name);
+	else
+		snprintf(group, sizeof(group), "%lu", (unsigned long)stat->st_gid);
 	denied_user_name(for_group ? geteuid() : stat->st_uid, user, sizeof(user));
 	if (!for_group) {
 		snprintf(ret_allowed, ALLOWED_SIZE, "only root%s%s may connect",

@@ -10,9 +10,8 @@
 /* Writes "user NAME (uid N)" of this process, or "uid N" if the user has no name. */
 void denied_name_user(char *ret_text, size_t size);
 
-/* Writes the name of a user or a group, or its number if it has no name. */
+/* Writes the name of a user, or its number if it has no name. */
 void denied_user_name(uid_t uid, char *ret_name, size_t size);
-void denied_group_name(gid_t gid, char *ret_name, size_t size);
 
 /* Returns true if this process is in the group. */
 bool denied_has_group(gid_t gid);

@@ -249,9 +249,7 @@ static void check_ticks(const struct doctor_input *input, struct finding *findin
 	double ticks = field_number(input->host, "ticks"),
 	       late = field_number(input->host, "late_ticks");
 
-	if (!input->host)
-		finding->state = FINDING_SKIPPED;
-	else if (!field_true(input->host, "ready"))
+	if (!field_true(input->host, "ready"))
 		finding_set(finding, FINDING_FAIL, "see the log: journalctl -u gover-d",
 			    "the daemon has not completed its first tick");
 	else if (late > ticks / 100)
@@ -279,10 +277,6 @@ static void check_gpus(const struct doctor_input *input, struct finding *finding
 	char names[256] = "";
 	size_t i;
 
-	if (!input->host) {
-		finding->state = FINDING_SKIPPED;
-		return;
-	}
 	json_array_foreach (gpus, i, gpu) {
 		size_t used = strlen(names);
 
@@ -309,9 +303,7 @@ static void check_history(const struct doctor_input *input, struct finding *find
 	const json_t *history = json_object_get(input->host, "history");
 	const char *error = field_text(history, "error");
 
-	if (!input->host)
-		finding->state = FINDING_SKIPPED;
-	else if (!field_true(history, "enabled"))
+	if (!field_true(history, "enabled"))
 		finding_set(finding, FINDING_FAIL,
 			    "make state_dir of gover.conf writable and free disk space",
 			    "history is not recorded%s%s", error[0] ? ": " : "", error);
@@ -564,29 +556,30 @@ static const struct {
 	const char *name;
 	/* NULL: a check of a backend, in `gover-d --diagnose` */
 	void (*check)(const struct doctor_input *input, struct finding *finding);
+	bool needs_host; /* skipped without a reply of the daemon */
 } checks[] = {
-	{"daemon", check_service},
-	{"access", check_access},
-	{"ticks", check_ticks},
-	{"gpus", check_gpus},
-	{"history", check_history},
-	{"cgroups", NULL},
-	{"library", check_library},
-	{"library32", check_library32},
-	{"vulkan", check_vulkan},
-	{"layer", check_layer},
-	{"xvfb", check_xvfb},
-	{"mdev", NULL},
-	{"gvt", NULL},
-	{"i915-pmu", NULL},
-	{"sriov", NULL},
-	{"xe-pmu", NULL},
-	{"fdinfo", NULL},
-	{"nvml", NULL},
-	{"dmem", NULL},
-	{"sources", check_sources},
-	{"vsock", check_vsock},
-	{"fps-bpf", check_bpf},
+	{"daemon", check_service, false},
+	{"access", check_access, false},
+	{"ticks", check_ticks, true},
+	{"gpus", check_gpus, true},
+	{"history", check_history, true},
+	{"cgroups", NULL, false},
+	{"library", check_library, false},
+	{"library32", check_library32, false},
+	{"vulkan", check_vulkan, false},
+	{"layer", check_layer, false},
+	{"xvfb", check_xvfb, false},
+	{"mdev", NULL, false},
+	{"gvt", NULL, false},
+	{"i915-pmu", NULL, false},
+	{"sriov", NULL, false},
+	{"xe-pmu", NULL, false},
+	{"fdinfo", NULL, false},
+	{"nvml", NULL, false},
+	{"dmem", NULL, false},
+	{"sources", check_sources, false},
+	{"vsock", check_vsock, false},
+	{"fps-bpf", check_bpf, false},
 };
 
 const char *doctor_check(size_t index, const struct doctor_input *input,
@@ -595,7 +588,7 @@ const char *doctor_check(size_t index, const struct doctor_input *input,
 	if (index >= ARRAY_SIZE(checks))
 		return NULL;
 	*ret_finding = (struct finding){.state = FINDING_SKIPPED};
-	if (checks[index].check) {
+	if (checks[index].check && (input->host || !checks[index].needs_host)) {
 		ret_finding->state = FINDING_OK;
 		checks[index].check(input, ret_finding);
 	}
@@ -710,16 +703,6 @@ static void print(const struct writer *writer, const json_t *finding)
 		writer_line(writer, "%15s -> %s", "", advice);
 }
 
-static void print_all(const struct writer *writer, const json_t *report)
-{
-	const json_t *finding;
-	size_t i;
-
-	json_array_foreach (json_object_get(report, "checks"), i, finding) {
-		print(writer, finding);
-	}
-}
-
 enum ctl_exit verb_doctor(struct ctl *ctl, const struct args *args)
 {
 	CLEANUP_REPLY struct reply reply = {0};
@@ -737,7 +720,8 @@ enum ctl_exit verb_doctor(struct ctl *ctl, const struct args *args)
 		.over_socket = !ctl->url,
 		.no_answer = err.msg,
 	};
-	json_t *report;
+	json_t *report, *finding;
+	size_t i;
 	int r = ctl_open_client(ctl, &err);
 
 	(void)args;
@@ -753,7 +737,8 @@ enum ctl_exit verb_doctor(struct ctl *ctl, const struct args *args)
 	if (ctl->writer.json)
 		writer_json(&ctl->writer, report);
 	else
-		print_all(&ctl->writer, report);
+		json_array_foreach (json_object_get(report, "checks"), i, finding)
+			print(&ctl->writer, finding);
 	json_decref(report);
 	return done;
 }

@@ -58,9 +58,15 @@ static int put_cut(const char *text, int limit)
 	return columns;
 }
 
+/* Returns the number of lines that still fit. */
+static int lines_left(const struct canvas *canvas)
+{
+	return canvas->height - canvas->row;
+}
+
 static int columns_left(const struct canvas *canvas)
 {
-	return canvas_lines_left(canvas) > 0 ? canvas->width - canvas->column : 0;
+	return lines_left(canvas) > 0 ? canvas->width - canvas->column : 0;
 }
 
 void canvas_put(struct canvas *canvas, const char *format, ...)
@@ -84,9 +90,9 @@ void canvas_field(struct canvas *canvas, int columns, const char *text)
 	canvas->column += limit;
 }
 
-void canvas_colour(struct canvas *canvas, enum writer_colour colour)
+static void set_colour(struct canvas *canvas, enum writer_colour colour)
 {
-	if (canvas_lines_left(canvas) > 0 && canvas->writer->colours)
+	if (lines_left(canvas) > 0 && canvas->writer->colours)
 		screen_colour(colour);
 }
 
@@ -140,19 +146,15 @@ void canvas_spark(struct canvas *canvas, int columns, const float *values, int n
 	canvas->column += columns;
 }
 
-void canvas_end_line(struct canvas *canvas)
+/* Ends the line and resets the colour. */
+static void end_line(struct canvas *canvas)
 {
-	if (canvas_lines_left(canvas) <= 0)
+	if (lines_left(canvas) <= 0)
 		return;
-	canvas_colour(canvas, WRITER_PLAIN);
+	set_colour(canvas, WRITER_PLAIN);
 	canvas->row++;
 	canvas->column = 0;
 	screen_move(canvas->row);
-}
-
-int canvas_lines_left(const struct canvas *canvas)
-{
-	return canvas->height - canvas->row;
 }
 
 /* --- the readings of each vGPU --- */
@@ -169,14 +171,8 @@ static void push(struct spark *spark, double load, double fps)
 	spark->n++;
 }
 
-/*
- * Returns the readings of the vGPU @id, or NULL. Tries the index @near first, because the order of
- * vGPUs rarely changes between replies.
- */
-static struct spark *find_spark(const struct sparks *sparks, const char *id, size_t near)
+struct spark *sparks_find(const struct sparks *sparks, const char *id)
 {
-	if (near < sparks->n && strcmp(sparks->of[near].id, id) == 0)
-		return &sparks->of[near];
 	for (size_t i = 0; i < sparks->n; i++)
 		if (strcmp(sparks->of[i].id, id) == 0)
 			return &sparks->of[i];
@@ -196,7 +192,7 @@ void sparks_record(struct sparks *sparks, const json_t *vgpus)
 	}
 	fresh = xcalloc(n ? n : 1, sizeof(*fresh));
 	json_array_foreach (vgpus, i, vgpu) {
-		const struct spark *known = find_spark(sparks, field_text(vgpu, "id"), i);
+		const struct spark *known = sparks_find(sparks, field_text(vgpu, "id"));
 
 		if (known)
 			fresh[i] = *known;
@@ -210,7 +206,7 @@ void sparks_record(struct sparks *sparks, const json_t *vgpus)
 
 void sparks_prepend_history(struct sparks *sparks, const char *id, const json_t *points)
 {
-	struct spark *spark = find_spark(sparks, id, 0), now;
+	struct spark *spark = sparks_find(sparks, id), now;
 	const json_t *point;
 	size_t i;
 
@@ -223,11 +219,6 @@ void sparks_prepend_history(struct sparks *sparks, const char *id, const json_t 
 	}
 	for (int k = 0; k < now.n; k++)
 		push(spark, (double)now.load[k], (double)now.fps[k]);
-}
-
-const struct spark *sparks_find(const struct sparks *sparks, const char *id)
-{
-	return find_spark(sparks, id, 0);
 }
 
 void sparks_fini(struct sparks *sparks)
@@ -337,7 +328,7 @@ static void draw_heads(struct canvas *canvas, const struct layout *layout,
 {
 	const char *rate = has_work(vgpus) ? "RATE/TARGET" : " FPS/TARGET";
 
-	canvas_colour(canvas, WRITER_BOLD);
+	set_colour(canvas, WRITER_BOLD);
 	canvas_put(canvas, "  ");
 	put_head(canvas, view, TOP_VGPU, TOP_VGPU, layout->id, false, "VGPU");
 	put_head(canvas, view, TOP_VM, TOP_VM, layout->vm, false, "VM");
@@ -352,7 +343,7 @@ static void draw_heads(struct canvas *canvas, const struct layout *layout,
 	put_head(canvas, view, TOP_CAP, TOP_SOLD, 8, false, "CAP/SOLD");
 	put_head(canvas, view, TOP_BROKEN, TOP_BROKEN, layout->broken, true, "BROKEN%");
 	canvas_put(canvas, "NOTE");
-	canvas_end_line(canvas);
+	end_line(canvas);
 }
 
 static void put_spark(struct canvas *canvas, const struct layout *layout, const float *values,
@@ -396,22 +387,22 @@ static void draw_row(struct canvas *canvas, const struct layout *layout, const j
 	put_name(canvas, layout->id, field_text(vgpu, "id"));
 	put_name(canvas, layout->vm, field_text(vgpu, "vm"));
 	put_name(canvas, layout->gpu, field_text(vgpu, "gpu"));
-	canvas_colour(canvas, field_true(vgpu, "overloaded") ? WRITER_RED : WRITER_PLAIN);
+	set_colour(canvas, field_true(vgpu, "overloaded") ? WRITER_RED : WRITER_PLAIN);
 	canvas_put(canvas, "%5s ", number(field_number(vgpu, "util_pct"), 1, text));
 	canvas_put(canvas, "%5s ", number(field_number(vgpu, "load_pct"), 1, text));
 	put_spark(canvas, layout, spark->load, spark->n, sold);
-	canvas_colour(canvas, field_true(vgpu, "short") ? WRITER_RED : WRITER_PLAIN);
+	set_colour(canvas, field_true(vgpu, "short") ? WRITER_RED : WRITER_PLAIN);
 	canvas_put(canvas, "%6s/%-4s ", number(field_either(vgpu, "fps", "rate"), 1, text),
 		   number(target > 0 ? target : (double)NAN, 0, other));
 	put_spark(canvas, layout, spark->fps, spark->n, target > 0 ? target : max_fps(spark));
-	canvas_colour(canvas, field_true(vgpu, "held") ? WRITER_YELLOW : WRITER_PLAIN);
+	set_colour(canvas, field_true(vgpu, "held") ? WRITER_YELLOW : WRITER_PLAIN);
 	canvas_put(canvas, "%4s/%-3.0f ", number(field_number(vgpu, "cap_pct"), 0, text), sold);
-	canvas_colour(canvas, field_true(vgpu, "broken") ? WRITER_RED : WRITER_PLAIN);
+	set_colour(canvas, field_true(vgpu, "broken") ? WRITER_RED : WRITER_PLAIN);
 	if (layout->broken)
 		canvas_put(canvas, "%7s ", number(field_number(vgpu, "broken_time_pct"), 2, text));
 	describe_notes(vgpu, notes);
 	canvas_put(canvas, "%s", notes);
-	canvas_end_line(canvas);
+	end_line(canvas);
 }
 
 /* Draws the table of vGPUs in at most @lines lines, with its heading. */
@@ -433,13 +424,13 @@ static void draw_table(struct canvas *canvas, const struct picture_data *data,
 		draw_row(canvas, &layout, rows[i], data->sparks);
 	}
 	if (n < all || (int)n > room) {
-		canvas_colour(canvas, WRITER_DIM);
+		set_colour(canvas, WRITER_DIM);
 		canvas_put(canvas, "  rows %d to %d of %zu", n > 0 ? view->first + 1 : 0,
 			   (int)n < view->first + room ? (int)n : view->first + room, n);
 		if (n < all)
 			canvas_put(canvas, " that match \"%s\"; %zu vGPUs in all", view->filter,
 				   all);
-		canvas_end_line(canvas);
+		end_line(canvas);
 	}
 	free(rows);
 }
@@ -462,21 +453,21 @@ static void draw_daemon(struct canvas *canvas, const struct picture_data *data,
 	char up[WRITER_SPAN_MAX];
 
 	writer_format_span(field_number(host, "uptime_s"), up);
-	canvas_colour(canvas, WRITER_BOLD);
+	set_colour(canvas, WRITER_BOLD);
 	canvas_put(canvas, "gover-d %s", field_text(host, "version"));
-	canvas_colour(canvas, WRITER_PLAIN);
+	set_colour(canvas, WRITER_PLAIN);
 	canvas_put(canvas, "  %.8s UTC  up %s  %.0f ticks, %.0f late", clock_of(host, "time"), up,
 		   field_number(host, "ticks"), field_number(host, "late_ticks"));
-	canvas_colour(canvas, WRITER_YELLOW);
+	set_colour(canvas, WRITER_YELLOW);
 	if (field_true(host, "dry_run"))
 		canvas_put(canvas, "  dry run");
 	if (view->paused)
 		canvas_put(canvas, "  paused");
-	canvas_end_line(canvas);
+	end_line(canvas);
 	if (data->notice) {
-		canvas_colour(canvas, WRITER_RED);
+		set_colour(canvas, WRITER_RED);
 		canvas_put(canvas, "%s", data->notice);
-		canvas_end_line(canvas);
+		end_line(canvas);
 	}
 }
 
@@ -486,22 +477,22 @@ static void draw_gpu(struct canvas *canvas, const json_t *gpu)
 	char text[32];
 
 	canvas_put(canvas, "%s %s ", field_text(gpu, "name"), field_text(gpu, "backend"));
-	canvas_colour(canvas,
-		      strcmp(field_text(gpu, "mode"), "act") == 0 ? WRITER_PLAIN : WRITER_YELLOW);
+	set_colour(canvas,
+		   strcmp(field_text(gpu, "mode"), "act") == 0 ? WRITER_PLAIN : WRITER_YELLOW);
 	canvas_put(canvas, "%s  ", field_text(gpu, "mode"));
-	canvas_colour(canvas, WRITER_GREEN);
+	set_colour(canvas, WRITER_GREEN);
 	canvas_bar(canvas, BAR_COLUMNS, util / 100);
-	canvas_colour(canvas, WRITER_PLAIN);
+	set_colour(canvas, WRITER_PLAIN);
 	canvas_put(canvas,
 		   " busy %3s %%  caps %.0f %%, free %.0f %%  sold %.0f %% (%.2f x)  selling %s",
 		   number(util, 0, text), field_number(gpu, "sum_cap_pct"),
 		   field_number(gpu, "free_pct"), field_number(gpu, "sum_initial_cap_pct"),
 		   field_number(gpu, "overbooking_ratio"), field_text(gpu, "selling"));
 	if (!field_true(gpu, "telemetry_valid")) {
-		canvas_colour(canvas, WRITER_RED);
+		set_colour(canvas, WRITER_RED);
 		canvas_put(canvas, "  telemetry stale");
 	}
-	canvas_end_line(canvas);
+	end_line(canvas);
 }
 
 /* The GPUs use at most a third of the height. */
@@ -515,11 +506,11 @@ static void draw_gpus(struct canvas *canvas, const json_t *gpus)
 		draw_gpu(canvas, json_array_get(gpus, i));
 	if (shown < n) {
 		canvas_put(canvas, "%zu more GPUs (`gover-ctl status` shows all)", n - shown);
-		canvas_end_line(canvas);
+		end_line(canvas);
 	}
 	if (n == 0) {
 		canvas_put(canvas, "no GPUs (see `gover-ctl doctor`)");
-		canvas_end_line(canvas);
+		end_line(canvas);
 	}
 }
 
@@ -550,14 +541,14 @@ static void draw_counts(struct canvas *canvas, const json_t *host)
 	canvas_put(canvas, "%zu vGPUs: %d broken, %d overloaded, %d short  ",
 		   json_array_size(vgpus), count(vgpus, "broken", NULL),
 		   count(vgpus, "overloaded", NULL), count(vgpus, "short", NULL));
-	canvas_colour(canvas, critical ? WRITER_RED : warning ? WRITER_YELLOW : WRITER_PLAIN);
+	set_colour(canvas, critical ? WRITER_RED : warning ? WRITER_YELLOW : WRITER_PLAIN);
 	canvas_put(canvas, "alerts %d critical, %d warning  ", critical, warning);
-	canvas_colour(canvas, open ? WRITER_GREEN : WRITER_PLAIN);
+	set_colour(canvas, open ? WRITER_GREEN : WRITER_PLAIN);
 	canvas_put(canvas, "offers %d open  ", open);
-	canvas_colour(canvas, WRITER_PLAIN);
+	set_colour(canvas, WRITER_PLAIN);
 	canvas_put(canvas, "%d held, %d on probation", count(vgpus, "held", NULL),
 		   count(offers, "state", "probation"));
-	canvas_end_line(canvas);
+	end_line(canvas);
 }
 
 static void draw_offers(struct canvas *canvas, const json_t *offers)
@@ -568,9 +559,9 @@ static void draw_offers(struct canvas *canvas, const json_t *offers)
 	json_array_foreach (offers, i, offer) {
 		double id = field_number(offer, "id");
 
-		if (i == OFFERS_MAX || canvas_lines_left(canvas) < 1)
+		if (i == OFFERS_MAX || lines_left(canvas) < 1)
 			return;
-		canvas_colour(canvas, WRITER_GREEN);
+		set_colour(canvas, WRITER_GREEN);
 		if (strcmp(field_text(offer, "state"), "open") == 0)
 			canvas_put(
 				canvas,
@@ -582,7 +573,7 @@ static void draw_offers(struct canvas *canvas, const json_t *offers)
 			canvas_put(canvas, "offer %.0f: sold as vGPU %s on %s, %s", id,
 				   field_text(offer, "vgpu"), field_text(offer, "gpu"),
 				   field_text(offer, "state"));
-		canvas_end_line(canvas);
+		end_line(canvas);
 	}
 }
 
@@ -594,13 +585,12 @@ static void draw_alerts(struct canvas *canvas, const json_t *alerts)
 	json_array_foreach (alerts, i, alert) {
 		const char *severity = field_text(alert, "severity");
 
-		if (i == ALERTS_MAX || canvas_lines_left(canvas) < 1)
+		if (i == ALERTS_MAX || lines_left(canvas) < 1)
 			return;
-		canvas_colour(canvas,
-			      strcmp(severity, "critical") == 0 ? WRITER_RED : WRITER_YELLOW);
+		set_colour(canvas, strcmp(severity, "critical") == 0 ? WRITER_RED : WRITER_YELLOW);
 		canvas_put(canvas, "%.8s %s: %s", clock_of(alert, "raised_at"), severity,
 			   field_text(alert, "text"));
-		canvas_end_line(canvas);
+		end_line(canvas);
 	}
 }
 
@@ -608,29 +598,29 @@ static void draw_decisions(struct canvas *canvas, const json_t *decisions)
 {
 	char moves[DESCRIBE_MAX];
 
-	if (canvas_lines_left(canvas) < 2)
+	if (lines_left(canvas) < 2)
 		return;
-	canvas_end_line(canvas);
-	for (size_t i = json_array_size(decisions); i-- > 0 && canvas_lines_left(canvas) > 0;) {
+	end_line(canvas);
+	for (size_t i = json_array_size(decisions); i-- > 0 && lines_left(canvas) > 0;) {
 		const json_t *decision = json_array_get(decisions, i);
 
 		describe_moves(decision, moves);
 		canvas_put(canvas, "%.8s ", clock_of(decision, "time"));
-		canvas_colour(canvas, WRITER_BOLD);
+		set_colour(canvas, WRITER_BOLD);
 		canvas_put(canvas, "%s ", field_text(decision, "kind"));
-		canvas_colour(canvas, WRITER_PLAIN);
+		set_colour(canvas, WRITER_PLAIN);
 		canvas_put(canvas, "%s%s%s", moves, moves[0] ? ": " : "",
 			   field_text(decision, "why"));
-		canvas_end_line(canvas);
+		end_line(canvas);
 	}
 }
 
 /* Draws the last line: the keys, or the filter while the user types it. */
 static void draw_keys(struct canvas *canvas, const struct top_view *view)
 {
-	while (canvas_lines_left(canvas) > 1)
-		canvas_end_line(canvas);
-	canvas_colour(canvas, WRITER_BOLD);
+	while (lines_left(canvas) > 1)
+		end_line(canvas);
+	set_colour(canvas, WRITER_BOLD);
 	if (view->mode == TOP_FILTER)
 		canvas_put(canvas, "Filter: %s_  (Enter keeps it, Esc clears it)", view->filter);
 	else
@@ -638,23 +628,23 @@ static void draw_keys(struct canvas *canvas, const struct top_view *view)
 			   "F1 Help  / Filter%s%s  < > Sort: %s%s  p Pause  Enter Why%s%s  q Quit",
 			   view->filter[0] ? ": " : "", view->filter, view->reverse ? "-" : "",
 			   top_view_column(view->sort), view->focus[0] ? ": " : "", view->focus);
-	canvas_end_line(canvas);
+	end_line(canvas);
 }
 
 static void draw_help(struct canvas *canvas)
 {
 	const char *key, *what;
 
-	canvas_colour(canvas, WRITER_BOLD);
+	set_colour(canvas, WRITER_BOLD);
 	canvas_put(canvas, "gover-ctl top " GOVER_VERSION);
-	canvas_end_line(canvas);
-	canvas_end_line(canvas);
+	end_line(canvas);
+	end_line(canvas);
 	for (size_t i = 0; (key = top_view_help(i, &what)); i++) {
-		canvas_colour(canvas, WRITER_BOLD);
+		set_colour(canvas, WRITER_BOLD);
 		canvas_field(canvas, 10, key);
-		canvas_colour(canvas, WRITER_PLAIN);
+		set_colour(canvas, WRITER_PLAIN);
 		canvas_put(canvas, "%s", what);
-		canvas_end_line(canvas);
+		end_line(canvas);
 	}
 }
 
@@ -676,12 +666,12 @@ void picture_draw(struct canvas *canvas, const struct picture_data *data, struct
 	draw_daemon(canvas, data, view);
 	draw_gpus(canvas, json_object_get(data->host, "gpus"));
 	draw_counts(canvas, data->host);
-	canvas_end_line(canvas);
+	end_line(canvas);
 	least = canvas->height / 2 > 2 ? canvas->height / 2 : 2;
-	lines = canvas_lines_left(canvas) - below;
+	lines = lines_left(canvas) - below;
 	draw_table(canvas, data, view, lines > least ? lines : least);
-	if (n_alerts + n_offers > 0 && canvas_lines_left(canvas) > 1) {
-		canvas_end_line(canvas);
+	if (n_alerts + n_offers > 0 && lines_left(canvas) > 1) {
+		end_line(canvas);
 		draw_alerts(canvas, alerts);
 		draw_offers(canvas, offers);
 	}

@@ -24,7 +24,6 @@ void canvas_put(struct canvas *canvas, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Appends text in exactly @columns, cut or padded. */
 void canvas_field(struct canvas *canvas, int columns, const char *text);
-void canvas_colour(struct canvas *canvas, enum writer_colour colour);
 /* Appends a bar of @columns, of which @fraction is filled (clamped to 0..1; NAN: nothing). */
 void canvas_bar(struct canvas *canvas, int columns, double fraction);
 /*
@@ -32,10 +31,6 @@ void canvas_bar(struct canvas *canvas, int columns, double fraction);
  * and missing values are gaps.
  */
 void canvas_spark(struct canvas *canvas, int columns, const float *values, int n, double full);
-/* Ends the line and resets the colour. */
-void canvas_end_line(struct canvas *canvas);
-/* Returns the number of lines that still fit. */
-int canvas_lines_left(const struct canvas *canvas);
 
 #define SPARK_READINGS_MAX 120 /* per vGPU */
 
@@ -67,7 +62,7 @@ void sparks_record(struct sparks *sparks, const json_t *vgpus);
 void sparks_prepend_history(struct sparks *sparks, const char *id, const json_t *points);
 
 /* Returns the readings of the vGPU @id; NULL: no readings. */
-const struct spark *sparks_find(const struct sparks *sparks, const char *id);
+struct spark *sparks_find(const struct sparks *sparks, const char *id);
 
 void sparks_fini(struct sparks *sparks);
 

@@ -53,20 +53,16 @@ static void choose_step(struct steps *steps)
  */
 static int read_steps(struct api_request *request, struct steps *ret_steps)
 {
-	struct steps steps;
-
-	if (api_fetch_range(request, RANGE_DEFAULT_MS, &steps.from_ms, &steps.to_ms) < 0)
+	if (api_fetch_range(request, RANGE_DEFAULT_MS, &ret_steps->from_ms, &ret_steps->to_ms) < 0)
 		return -EINVAL;
-	choose_step(&steps);
-	if (api_query_whole(request, "step", 1, STEP_MAX_S, &steps.step_s) < 0)
+	choose_step(ret_steps);
+	if (api_query_whole(request, "step", 1, STEP_MAX_S, &ret_steps->step_s) < 0)
 		return -EINVAL;
-	if (count_points(&steps) > STEPS_MAX) {
-		problem_reply(request, 400, "step: %lld s gives %lld points (allowed: at most %d)",
-			      (long long)steps.step_s, (long long)count_points(&steps), STEPS_MAX);
-		return -EINVAL;
-	}
-	*ret_steps = steps;
-	return 0;
+	if (count_points(ret_steps) <= STEPS_MAX)
+		return 0;
+	problem_reply(request, 400, "step: %lld s gives %lld points (allowed: at most %d)",
+		      (long long)ret_steps->step_s, (long long)count_points(ret_steps), STEPS_MAX);
+	return -EINVAL;
 }
 
 /* Adds the range and the points of an answer. Takes over @points. */
@@ -213,10 +209,6 @@ struct load_sum {
 	double ticks; /* the largest number of samples of a vGPU: the number of ticks of the step */
 };
 
-struct name {
-	char id[ID_MAX];
-};
-
 struct load_fetch {
 	struct api_fetch fetch; /* must be the first member */
 	char gpu[ID_MAX];
@@ -225,7 +217,7 @@ struct load_fetch {
 	size_t n_sums;
 	struct load_sum *sums;
 	size_t n_names;
-	struct name *names;
+	char (*names)[ID_MAX];
 };
 
 static int add_name(void *userdata, const char *id)
@@ -233,7 +225,7 @@ static int add_name(void *userdata, const char *id)
 	struct load_fetch *l = userdata;
 
 	l->names = xreallocarray(l->names, l->n_names + 1, sizeof(*l->names));
-	return id_copy(l->names[l->n_names++].id, id);
+	return id_copy(l->names[l->n_names++], id);
 }
 
 static int add_gpu_point(void *userdata, const struct db_point *point)
@@ -294,7 +286,7 @@ static int read_load(struct api_fetch *fetch, struct db_reader *reader)
 	l->sums = xcalloc(l->n_sums, sizeof(*l->sums));
 	r = db_query_names(reader, l->gpu, add_name, l);
 	for (size_t i = 0; i < l->n_names && r == 0; i++) {
-		r = db_query_history(reader, l->names[i].id, l->range.from_ms, l->range.to_ms,
+		r = db_query_history(reader, l->names[i], l->range.from_ms, l->range.to_ms,
 				     (int)l->range.step_s, STEPS_MAX + 1, add_gpu_point, l);
 		if (r == -ENOENT) /* the file was replaced by a new one */
 			r = 0;

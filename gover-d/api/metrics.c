@@ -81,12 +81,6 @@ static const char *unit_of(const char *name, size_t family)
 	return "";
 }
 
-static void write_text_head(FILE *file, const char *name, const char *type, const char *help)
-{
-	fprintf(file, "# HELP %s %s\n# TYPE %s %s\n", name, help, name,
-		strcmp(type, "info") == 0 ? "gauge" : type);
-}
-
 /*
  * Writes the header lines of metric @name. @type is "gauge", "counter" (@name ends in _total),
  * "histogram" or "info" (@name ends in _info). The unit of the metric is the last word of @name
@@ -100,7 +94,8 @@ static void write_head(const struct out *out, const char *name, const char *type
 	const char *unit = unit_of(name, family);
 
 	if (out->format == METRICS_TEXT) {
-		write_text_head(out->file, name, type, help);
+		fprintf(out->file, "# HELP %s %s\n# TYPE %s %s\n", name, help, name,
+			strcmp(type, "info") == 0 ? "gauge" : type);
 		return;
 	}
 	fprintf(out->file, "# TYPE %.*s %s\n", (int)family, name, type);

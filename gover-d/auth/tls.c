@@ -454,16 +454,6 @@ void tls_check_client(const struct tls *tls, gnutls_session_t session, int64_t n
 		certificate->proof = CLIENT_UNTRUSTED;
 }
 
-/*
- * Asks for a certificate without a list of CAs, because the list of a handshake could be older than
- * the CAs at the first request, and clients then send no certificate.
- */
-static void ask_client(gnutls_session_t session)
-{
-	gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUEST);
-	gnutls_certificate_send_x509_rdn_sequence(session, /* status= */ 1);
-}
-
 int tls_select_certificate(gnutls_session_t session, const gnutls_datum_t *authorities,
 			   int n_authorities, const gnutls_pk_algorithm_t *algorithms,
 			   int n_algorithms, gnutls_pcert_st **ret_chain, unsigned int *ret_n_chain,
@@ -475,8 +465,14 @@ int tls_select_certificate(gnutls_session_t session, const gnutls_datum_t *autho
 	(void)n_algorithms;
 	if (!in_force)
 		return -1;
-	if (in_force->current->trust)
-		ask_client(session);
+	/*
+	 * Ask for a certificate without a list of CAs, because the list of a handshake could be
+	 * older than the CAs at the first request, and clients then send no certificate.
+	 */
+	if (in_force->current->trust) {
+		gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUEST);
+		gnutls_certificate_send_x509_rdn_sequence(session, /* status= */ 1);
+	}
 	*ret_chain = in_force->current->chain;
 	*ret_n_chain = in_force->current->n_chain;
 	*ret_key = in_force->current->key;

@@ -132,7 +132,7 @@ _Static_assert(FLAVORS_MAX <= SECTIONS_MAX && GPUS_MAX <= SECTIONS_MAX &&
 	       "no kind has more sections than SECTIONS_MAX");
 
 /* Returns the kind of section that contains @key; NULL: a section without a name. */
-static const struct kind *kind_find(const struct setting *key)
+static const struct kind *find_kind(const struct setting *key)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (strcmp(kinds[i].section, key->section) == 0)
@@ -140,25 +140,20 @@ static const struct kind *kind_find(const struct setting *key)
 	return NULL;
 }
 
-static int kind_count(const struct kind *kind, const struct config *config)
+static int count_sections(const struct kind *kind, const struct config *config)
 {
 	return *(const int *)(const void *)((const char *)config + kind->n_at);
 }
 
-static void kind_set_count(const struct kind *kind, struct config *config, int n)
-{
-	*(int *)(void *)((char *)config + kind->n_at) = n;
-}
-
 /* Returns section @index, which is below SECTIONS_MAX. */
-static const void *kind_at(const struct kind *kind, const struct config *config, int index)
+static const void *nth_section(const struct kind *kind, const struct config *config, int index)
 {
 	return (const char *)config + kind->list_at + (size_t)index * kind->size;
 }
 
-static const char *kind_name(const struct kind *kind, const struct config *config, int index)
+static const char *section_name(const struct kind *kind, const struct config *config, int index)
 {
-	return (const char *)kind_at(kind, config, index) + kind->name_at;
+	return (const char *)nth_section(kind, config, index) + kind->name_at;
 }
 
 bool config_is_url(const char *url)
@@ -377,16 +372,16 @@ const struct setting *config_key_at(size_t index)
 static const void *section_at(const struct config *config, const struct setting *key, int index,
 			      char title[TITLE_MAX])
 {
-	const struct kind *kind = kind_find(key);
+	const struct kind *kind = find_kind(key);
 
 	if (!kind) {
 		snprintf(title, TITLE_MAX, "%s", key->section);
 		return index == 0 ? config : NULL;
 	}
-	if (index >= kind_count(kind, config))
+	if (index >= count_sections(kind, config))
 		return NULL;
-	snprintf(title, TITLE_MAX, "%s %s", kind->word, kind_name(kind, config, index));
-	return kind_at(kind, config, index);
+	snprintf(title, TITLE_MAX, "%s %s", kind->word, section_name(kind, config, index));
+	return nth_section(kind, config, index);
 }
 
 void config_default(struct config *config)
@@ -585,9 +580,9 @@ static int enter_named(struct loader *l, const struct kind *kind, const char *na
 				"[%s %.70s]: not a valid name of %s (allowed: 1 to %d characters "
 				"of A-Z a-z 0-9 . _ - not starting with . or -)",
 				kind->word, name, kind->noun, ID_MAX - 1);
-	n = s->replaced ? kind_count(kind, l->config) : 0;
+	n = s->replaced ? count_sections(kind, l->config) : 0;
 	s->replaced = true;
-	while (i < n && strcmp(kind_name(kind, l->config, i), name) != 0)
+	while (i < n && strcmp(section_name(kind, l->config, i), name) != 0)
 		i++;
 	if (i == kind->max)
 		return err_fail(reterr, EINVAL, "[%s %s]: too many sections (allowed: up to %d)",
@@ -597,7 +592,7 @@ static int enter_named(struct loader *l, const struct kind *kind, const char *na
 	*ret_base = (char *)l->config + kind->list_at + (size_t)i * kind->size;
 	if (i == n)
 		kind->set_default(*ret_base, name);
-	kind_set_count(kind, l->config, i == n ? n + 1 : n);
+	*(int *)(void *)((char *)l->config + kind->n_at) = i == n ? n + 1 : n;
 	s->file[i] = l->file;
 	return 0;
 }
@@ -606,7 +601,7 @@ static int enter_section(void *userdata, const struct setting *first, const char
 			 void **ret_base, struct err *reterr)
 {
 	struct loader *l = userdata;
-	const struct kind *kind = kind_find(first);
+	const struct kind *kind = find_kind(first);
 
 	(void)line;
 	if (kind && kind->default_name && name[0] == '\0')

@@ -47,11 +47,6 @@ static int owner_of(void *userdata, pid_t pid, char ret_id[ID_MAX])
 	return -ENOENT;
 }
 
-static bool is_vm(const struct contract *contract, uint32_t cid, const char *name)
-{
-	return name ? strcmp(contract->vm, name) == 0 : contract->cid == cid;
-}
-
 /*
  * Finds the vGPU of a guest by @name (a vGPU or a virtual machine) or by @cid. If two contracts
  * have the same VM or CID, no vGPU is found, so that no report counts for the wrong tenant.
@@ -65,7 +60,7 @@ static int vm_of(void *userdata, uint32_t cid, const char *name, char ret_id[ID_
 		return id_copy(ret_id, found->contract.id);
 	for (int i = 0; i < host->n_gpus; i++) {
 		for (const struct vgpu *v = host->gpus[i].vgpus; v; v = v->next) {
-			if (!is_vm(&v->contract, cid, name))
+			if (name ? strcmp(v->contract.vm, name) != 0 : v->contract.cid != cid)
 				continue;
 			if (found)
 				return -ENOENT;

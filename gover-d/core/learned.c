@@ -201,22 +201,18 @@ void learned_load(struct manager *m, struct instant now)
 
 /* --- migrations --- */
 
-static bool is_equal(const struct moving_estimate *a, const struct moving_estimate *b)
-{
-	return a->unanswered == b->unanswered && a->answered == b->answered &&
-	       fabs(a->delay_s - b->delay_s) <= 0;
-}
-
 void learned_tick(struct manager *m)
 {
 	bool changed = false;
 
 	for (int i = 0; i < m->host.n_gpus; i++) {
 		struct host_gpu *gpu = &m->host.gpus[i];
-		struct moving_estimate migrations = moving_save(&gpu->view.moving);
+		struct moving_estimate now = moving_save(&gpu->view.moving);
+		const struct moving_estimate *saved = &gpu->migrations_saved;
 
-		changed |= !is_equal(&migrations, &gpu->migrations_saved);
-		gpu->migrations_saved = migrations;
+		changed |= now.unanswered != saved->unanswered || now.answered != saved->answered ||
+			   !(fabs(now.delay_s - saved->delay_s) <= 0);
+		gpu->migrations_saved = now;
 	}
 	if (changed)
 		save_soon(m);

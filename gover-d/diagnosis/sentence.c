@@ -439,12 +439,6 @@ static void add_service(const struct subject *s, struct diagnosis *d)
 		ADD(d, "uses %.1f %% of the GPU", v->promise.track.load_pct);
 }
 
-/* Appends the state of a vGPU without a cause. */
-static void add_kept(const struct subject *s, struct diagnosis *d)
-{
-	ADD(d, " with a cap of %d %% (sold %d %%)", s->vgpu->cap_pct, s->terms.initial_cap_pct);
-}
-
 /* During an alarm, states for how much of the time the promise was broken. */
 static void add_share(const struct subject *s, struct diagnosis *d)
 {
@@ -494,7 +488,8 @@ void diagnose(const struct config *config, const struct host_gpu *gpu, const str
 	}
 	add_service(&subject, ret_diagnosis);
 	if (cause == PROMISE_NO_CAUSE) {
-		add_kept(&subject, ret_diagnosis);
+		ADD(ret_diagnosis, " with a cap of %d %% (sold %d %%)", vgpu->cap_pct,
+		    subject.terms.initial_cap_pct);
 	} else {
 		ADD(ret_diagnosis, ": ");
 		causes[cause](&subject, ret_diagnosis);

@@ -505,12 +505,6 @@ static void refuse_body(struct exchange *x)
 	problem_reply(&x->request, 413, "body too large (limit %d bytes)", API_BODY_MAX);
 }
 
-static bool announces_body(struct MHD_Connection *connection)
-{
-	return header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH) ||
-	       header(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING);
-}
-
 static bool announces_too_much(struct MHD_Connection *connection)
 {
 	const char *length = header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
@@ -609,7 +603,9 @@ static enum MHD_Result handle(void *userdata, struct MHD_Connection *connection,
 		if (refuse_malformed(x, method, version))
 			return send_reply(x);
 		read_head(x, method);
-		if (announces_body(connection) && !api_admit(listener->http->api, &x->request))
+		if ((header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH) ||
+		     header(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING)) &&
+		    !api_admit(listener->http->api, &x->request))
 			return send_reply(x);
 		if (!announces_too_much(connection))
 			return MHD_YES;

@@ -83,12 +83,6 @@ static const struct {
 	{HTTP_ACTIVATED_TCP, true},
 };
 
-static bool is_listening(int fd, bool tcp)
-{
-	return tcp ? sd_is_socket_inet(fd, AF_UNSPEC, SOCK_STREAM, 1, 0) > 0
-		   : sd_is_socket_unix(fd, SOCK_STREAM, 1, NULL, 0) > 0;
-}
-
 /* A socket with an unknown name is an error, because its clients would never get a reply. */
 static int take_socket(struct http_activated *sockets, int fd, const char *name, struct err *reterr)
 {
@@ -100,7 +94,8 @@ static int take_socket(struct http_activated *sockets, int fd, const char *name,
 		if (*slot >= 0)
 			return err_fail(reterr, EINVAL,
 					"systemd passed two sockets named %s (limit 1)", name);
-		if (!is_listening(fd, activated[i].tcp))
+		if ((activated[i].tcp ? sd_is_socket_inet(fd, AF_UNSPEC, SOCK_STREAM, 1, 0)
+				      : sd_is_socket_unix(fd, SOCK_STREAM, 1, NULL, 0)) <= 0)
 			return err_fail(reterr, EINVAL,
 					"systemd passed %s, which is not a listening %s socket",
 					name, activated[i].tcp ? "TCP" : "unix stream");
