@@ -228,6 +228,17 @@ static const struct bad_file {
 	{"[policy]\npaper_mode = 1\n", 2, "allowed: on or off"},
 	{"[offer]\nflavor_cap_pct = 0\n", 2, "allowed: 1..100 percent"},
 	{"[history]\nraw_hours = -1\n", 2, "0 to keep for ever"},
+	{"[flavor]\n", 1, "not a valid name of a flavour"},
+	{"[flavor a b]\n", 1, "not a valid name of a flavour"},
+	{"[flavor a]\n[flavor a]\n", 2, "[flavor a] is given twice"},
+	{"[flavor a]\nflavor_cap_pct = 5\n", 2, "[flavor NAME] has no key \"flavor_cap_pct\""},
+	{"[flavor a]\ncap_pct = 101\n", 2, "[flavor NAME] cap_pct = \"101\" is not allowed"},
+	{"[flavor a]\nprice_per_cap_hour = -1\n", 2, "allowed: unset, or 0..1000000000"},
+	{"[offer]\npenalty_per_broken_s = nan\n", 2, "allowed: unset, or 0..1000000000"},
+	{"[offer]\nprice_per_move = -1\n", 2, "allowed: unset, or 0..1000000000"},
+	{"[offer]\nflavor = a b\n", 2, "allowed: a name of A-Z"},
+	{"[offer]\nflavor =\n", 2, "allowed: a name of A-Z"},
+	{"[gpu]\nsocket =\n", 2, "allowed: a path (1..99 characters"},
 };
 
 TEST(errors_name_file_and_line)
@@ -282,22 +293,42 @@ TEST(other_files_are_rejected)
 	assert_int_equal(config_load(&config, folder, &err), -EISDIR);
 }
 
-TEST(too_many_gpus_are_rejected)
+TEST(too_many_sections_are_rejected)
 {
-	char text[16 * (GPUS_MAX + 1)] = "";
+	static const struct {
+		const char *word;
+		int max, *n;
+		const char *message;
+	} rows[] = {
+		{"gpu", GPUS_MAX, &config.n_gpus, "too many sections (allowed: up to 64)"},
+		{"flavor", FLAVORS_MAX, &config.n_flavors, "up to 32"},
+	};
 
-	for (int g = 0; g < GPUS_MAX; g++)
-		sprintf(text + strlen(text), "[gpu g%d]\n", g);
-	assert_int_equal(load(text), 0);
-	assert_int_equal(config.n_gpus, GPUS_MAX);
-	strcat(text, "[gpu more]\n");
-	assert_int_equal(load(text), -EINVAL);
-	assert_non_null(strstr(err.msg, "too many sections (allowed: up to 64)"));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char text[32 * (GPUS_MAX + 1)] = "";
+
+		for (int n = 0; n < rows[i].max; n++)
+			sprintf(text + strlen(text), "[%s f%d]\n", rows[i].word, n);
+		assert_int_equal(load(text), 0);
+		assert_int_equal(*rows[i].n, rows[i].max);
+		sprintf(text + strlen(text), "[%s more]\n", rows[i].word);
+		assert_int_equal(load(text), -EINVAL);
+		assert_non_null(strstr(err.msg, rows[i].message));
+	}
 }
 
-static const struct combination {
+/* Checks the configuration of row @row. @message: text that the error must contain; NULL: valid. */
+static void assert_valid(size_t row, const char *message)
+{
+	int r = config_check(&config, &err);
+
+	if (r != (message ? -EINVAL : 0) || (message && !strstr(err.msg, message)))
+		fail_msg("row %zu gave %d \"%s\"", row, r, err.msg);
+}
+
+static const struct {
 	const char *text;
-	const char *message; /* text that the error must contain; NULL: valid */
+	const char *message; /* see assert_valid() */
 } combinations[] = {
 	{"[daemon]\nperiod_ms = 100\n[policy]\nfund_window_s = 30\n", NULL},
 	{"[daemon]\nperiod_ms = 99\n", "period_ms = 99: too short (allowed: 100..10000 ms"},
@@ -371,19 +402,15 @@ static const struct combination {
 	{"[gpu x]\nbackend=xe\nlongest_round_ms=10\nleast_slice_ms=6\n",
 	 "[gpu x] least_slice_ms = 6: too long (allowed: up to half of longest_round_ms = 10)"},
 	{"[gpu x]\nbackend=xe\nlongest_round_ms=10\nleast_slice_ms=5\n", NULL},
+	{"[flavor default]\n", "is the flavour of [offer]"},
+	{"[flavor tiny]\ncap_pct = 9\n", NULL},
 };
 
 TEST(rules_about_several_keys_are_checked)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(combinations); i++) {
-		const struct combination *row = &combinations[i];
-		int r;
-
-		assert_int_equal(load(row->text), 0);
-		r = config_check(&config, &err);
-		if (r != (row->message ? -EINVAL : 0) ||
-		    (row->message && !strstr(err.msg, row->message)))
-			fail_msg("row %zu gave %d \"%s\"", i, r, err.msg);
+		assert_int_equal(load(combinations[i].text), 0);
+		assert_valid(i, combinations[i].message);
 	}
 }
 
@@ -614,16 +641,11 @@ static const struct {
 TEST(addresses_other_than_loopback_require_tls)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		int r;
-
 		config_default(&config);
 		strcpy(config.listen, cases[i].listen);
 		strcpy(config.tls_certificate, cases[i].certificate);
 		strcpy(config.tls_key, cases[i].key);
-		r = config_check(&config, &err);
-		if (r != (cases[i].message ? -EINVAL : 0) ||
-		    (cases[i].message && !strstr(err.msg, cases[i].message)))
-			fail_msg("row %zu gave %d \"%s\"", i, r, err.msg);
+		assert_valid(i, cases[i].message);
 	}
 }
 
@@ -648,8 +670,6 @@ TEST(client_certificates_require_tls_cas_and_subjects)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		int r;
-
 		config_default(&config);
 		strcpy(config.tls_certificate, rows[i].certificate);
 		strcpy(config.tls_key, rows[i].certificate);
@@ -661,10 +681,7 @@ TEST(client_certificates_require_tls_cas_and_subjects)
 			strcpy(client->subject, rows[i].subjects[n]);
 			strcpy(client->scope, "read");
 		}
-		r = config_check(&config, &err);
-		if (r != (rows[i].message ? -EINVAL : 0) ||
-		    (rows[i].message && !strstr(err.msg, rows[i].message)))
-			fail_msg("row %zu gave %d \"%s\"", i, r, err.msg);
+		assert_valid(i, rows[i].message);
 	}
 }
 
@@ -693,8 +710,6 @@ TEST(the_path_of_the_control_socket_fits)
 {
 	char text[200];
 
-	assert_int_equal(load("[gpu]\nsocket =\n"), -EINVAL);
-	assert_non_null(strstr(err.msg, "allowed: a path (1..99 characters"));
 	snprintf(text, sizeof(text), "[gpu]\nsocket = /%098d\n", 0);
 	assert_int_equal(load(text), 0);
 	snprintf(text, sizeof(text), "[gpu]\nsocket = /%099d\n", 0);
@@ -720,50 +735,6 @@ TEST(every_discipline_is_allowed)
 }
 
 /* --- flavours: loading, lookup by name, and the price of a contract --- */
-
-TEST(errors_name_the_line_of_the_section)
-{
-	static const struct {
-		const char *text;
-		int line;
-		const char *message;
-	} rows[] = {
-		{"[flavor]\n", 1, "not a valid name of a flavour"},
-		{"[flavor a b]\n", 1, "not a valid name of a flavour"},
-		{"[flavor a]\n[flavor a]\n", 2, "[flavor a] is given twice"},
-		{"[flavor a]\nflavor_cap_pct = 5\n", 2,
-		 "[flavor NAME] has no key \"flavor_cap_pct\""},
-		{"[flavor a]\ncap_pct = 101\n", 2,
-		 "[flavor NAME] cap_pct = \"101\" is not allowed"},
-		{"[flavor a]\nprice_per_cap_hour = -1\n", 2, "allowed: unset, or 0..1000000000"},
-		{"[offer]\npenalty_per_broken_s = nan\n", 2, "allowed: unset, or 0..1000000000"},
-		{"[offer]\nprice_per_move = -1\n", 2, "allowed: unset, or 0..1000000000"},
-		{"[offer]\nflavor = a b\n", 2, "allowed: a name of A-Z"},
-		{"[offer]\nflavor =\n", 2, "allowed: a name of A-Z"},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		char where[96];
-
-		snprintf(where, sizeof(where), "%s:%d: ", path, rows[i].line);
-		if (load(rows[i].text) != -EINVAL || !strstr(err.msg, rows[i].message) ||
-		    strncmp(err.msg, where, strlen(where)) != 0)
-			fail_msg("row %zu: \"%s\"", i, err.msg);
-	}
-}
-
-TEST(too_many_flavours_are_rejected)
-{
-	char text[16 * (FLAVORS_MAX + 1)] = "";
-
-	for (int i = 0; i < FLAVORS_MAX; i++)
-		sprintf(text + strlen(text), "[flavor f%d]\n", i);
-	assert_int_equal(load(text), 0);
-	assert_int_equal(config.n_flavors, FLAVORS_MAX);
-	strcat(text, "[flavor more]\n");
-	assert_int_equal(load(text), -EINVAL);
-	assert_non_null(strstr(err.msg, "up to 32"));
-}
 
 TEST(offered_flavours_are_sorted_by_cap)
 {
@@ -797,8 +768,6 @@ TEST(offered_flavours_are_limited)
 	assert_int_equal(load(text), 0);
 	assert_int_equal(config_check(&config, &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "[flavor more] offered: too many flavours"));
-	assert_int_equal(load("[flavor tiny]\ncap_pct = 9\n"), 0);
-	assert_int_equal(config_check(&config, &err), 0);
 	assert_int_equal(load("[flavor tiny]\ncap_pct = 9\noffered = on\n"), 0);
 	assert_int_equal(config_check(&config, &err), -EINVAL);
 	assert_string_equal(err.msg, "[policy] min_newcomer_pct = 10: too large (allowed: up to "
@@ -807,9 +776,6 @@ TEST(offered_flavours_are_limited)
 
 TEST(names_are_unique)
 {
-	assert_int_equal(load("[flavor default]\n"), 0);
-	assert_int_equal(config_check(&config, &err), -EINVAL);
-	assert_non_null(strstr(err.msg, "is the flavour of [offer]"));
 	assert_int_equal(load("[offer]\nflavor = x\n[flavor default]\n"), 0);
 	assert_int_equal(config_check(&config, &err), 0);
 	assert_int_equal(config_set_live(&config, "flavor", "default", &err), 0);
