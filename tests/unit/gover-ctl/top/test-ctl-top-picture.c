@@ -224,19 +224,23 @@ TEST(colours_end_with_their_line)
 	}
 }
 
-/* Draws a bar. Returns a text that the caller frees. */
-static char *bar(bool utf8, double fraction)
-{
-	struct writer writer = {.utf8 = utf8};
-	char *text = NULL;
-	size_t length;
-	struct canvas canvas = {.writer = &writer, .width = 4, .height = 1};
+static char *line; /* the text that was drawn on the canvas of begin_line() */
 
-	screen = open_memstream(&text, &length);
-	canvas_bar(&canvas, 4, fraction);
+/* Returns an empty canvas of one line; end_line() compares its text. */
+static struct canvas begin_line(const struct writer *writer, int width)
+{
+	static size_t length;
+
+	screen = open_memstream(&line, &length);
+	assert_non_null(screen);
+	return (struct canvas){.writer = writer, .width = width, .height = 1};
+}
+
+static void end_line(const char *wanted)
+{
 	fclose(screen);
-	assert_int_equal(canvas.column, 4);
-	return text;
+	assert_string_equal(line, wanted);
+	free(line);
 }
 
 TEST(bars_use_characters_of_the_locale)
@@ -259,9 +263,12 @@ TEST(bars_use_characters_of_the_locale)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		CLEANUP_FREE char *text = bar(rows[i].utf8, rows[i].fraction);
+		const struct writer writer = {.utf8 = rows[i].utf8};
+		struct canvas canvas = begin_line(&writer, 4);
 
-		assert_string_equal(text, rows[i].bar);
+		canvas_bar(&canvas, 4, rows[i].fraction);
+		assert_int_equal(canvas.column, 4);
+		end_line(rows[i].bar);
 	}
 }
 
@@ -280,42 +287,33 @@ TEST(sparklines_use_characters_of_the_locale)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct writer writer = {.utf8 = rows[i].utf8};
-		char *text = NULL;
-		size_t length;
-		struct canvas canvas = {.writer = &writer, .width = 8, .height = 1};
+		const struct writer writer = {.utf8 = rows[i].utf8};
+		struct canvas canvas = begin_line(&writer, 8);
 
-		screen = open_memstream(&text, &length);
 		canvas_spark(&canvas, rows[i].columns, values, ARRAY_SIZE(values), rows[i].full);
-		fclose(screen);
-		assert_string_equal(text, rows[i].text);
-		free(text);
+		end_line(rows[i].text);
 	}
 }
 
 TEST(text_is_cut_by_columns_and_controls_are_masked)
 {
-	struct writer writer = {.utf8 = true};
-	char *text = NULL;
-	size_t length;
-	struct canvas canvas = {.writer = &writer, .width = 12, .height = 1};
+	const struct writer writer = {.utf8 = true};
+	struct canvas canvas;
 
 	if (!setlocale(LC_CTYPE, "C.UTF-8")) {
 		print_message("# no locale C.UTF-8\n");
 		skip();
 	}
-	screen = open_memstream(&text, &length);
+	canvas = begin_line(&writer, 12);
 	canvas_field(&canvas, 4, "\u00e4\u00f6\u00fc");
 	canvas_field(&canvas, 3,
 		     "\033\xff"
 		     "cd");
 	canvas_field(&canvas, 3, "\u4e16\u754c");
 	canvas_put(&canvas, "%s", "long");
-	fclose(screen);
 	setlocale(LC_CTYPE, "C");
-	assert_string_equal(text, "\u00e4\u00f6\u00fc ??c\u4e16 lo");
 	assert_int_equal(canvas.column, 12);
-	free(text);
+	end_line("\u00e4\u00f6\u00fc ??c\u4e16 lo");
 }
 
 /* --- the view of `top`: sorting, filter, cursor, keys and sparklines --- */

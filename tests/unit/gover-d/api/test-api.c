@@ -166,15 +166,13 @@ TEST(a_vgpu_reports_its_effective_floor)
 	struct vgpu *vgpu = stand_in_find("a");
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		json_t *answer;
+		char floor[32];
 
 		vgpu->contract.terms.min_cap_pct = cases[i].contract_pct;
 		manager->config.params.cap_floor_pct = cases[i].policy_pct;
 		manager->host.gpus[0].traits.floor_pct = cases[i].backend_pct;
-		answer = ask_json("GET /v1/vgpus/a", NULL, 200);
-		assert_int_equal(json_integer_value(json_object_get(answer, "floor_pct")),
-				 cases[i].floor_pct);
-		json_decref(answer);
+		snprintf(floor, sizeof(floor), "{'floor_pct': %d}", cases[i].floor_pct);
+		expect_reply("GET /v1/vgpus/a", NULL, 200, floor);
 	}
 }
 
@@ -546,20 +544,23 @@ static void count_answer(struct api_request *request)
 	n_answered++;
 }
 
-static struct api_request sale(void)
+static struct api_request request_to(const char *method, const char *path, const char *body)
 {
-	static const char body[] = "{\"id\":\"b\",\"initial_cap_pct\":40}";
-
 	n_answered = 0;
 	return (struct api_request){
-		.method = "POST",
-		.path = "/v1/vgpus",
+		.method = method,
+		.path = path,
 		.principal = {.name = "root", .scope = ACCESS_OPERATE},
 		.content_type = "application/json; charset=utf-8",
 		.body = body,
 		.body_length = strlen(body),
 		.answered = count_answer,
 	};
+}
+
+static struct api_request sale(void)
+{
+	return request_to("POST", "/v1/vgpus", "{\"id\":\"b\",\"initial_cap_pct\":40}");
 }
 
 TEST(a_change_is_answered_after_it_is_on_disk)
@@ -617,16 +618,7 @@ TEST(a_closed_request_gets_no_reply)
 
 static struct api_request change_of_a(const char *body)
 {
-	n_answered = 0;
-	return (struct api_request){
-		.method = "PATCH",
-		.path = "/v1/vgpus/a",
-		.principal = {.name = "root", .scope = ACCESS_OPERATE},
-		.content_type = "application/json",
-		.body = body,
-		.body_length = strlen(body),
-		.answered = count_answer,
-	};
+	return request_to("PATCH", "/v1/vgpus/a", body);
 }
 
 TEST(the_condition_of_a_change_holds_when_it_is_made)
@@ -689,11 +681,9 @@ TEST(an_invalid_idempotency_key_is_400)
 
 	memset(long_key, 'k', sizeof(long_key) - 1);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct api_request request = sale();
+		struct api_request request =
+			request_to("POST", "/v1/offers/1/claim", "{\"id\":\"b\"}");
 
-		request.path = "/v1/offers/1/claim";
-		request.body = "{\"id\":\"b\"}";
-		request.body_length = strlen(request.body);
 		request.idempotency_key = cases[i].key;
 		api_serve(api, &request);
 		stand_in_save(0);
@@ -992,15 +982,9 @@ TEST(a_body_with_another_content_type_is_415)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct api_request request = {
-			.method = "PATCH",
-			.path = "/v1/vgpus/a",
-			.content_type = cases[i].type,
-			.body = "{}",
-			.body_length = 2,
-			.principal = {.scope = ACCESS_OPERATE},
-		};
+		struct api_request request = change_of_a("{}");
 
+		request.content_type = cases[i].type;
 		api_serve(api, &request);
 		stand_in_save(0);
 		assert_int_equal(request.reply.status, cases[i].status);

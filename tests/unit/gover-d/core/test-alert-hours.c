@@ -252,245 +252,112 @@ TEST(many_small_vgpus_raise_no_severe_overload)
 /* --- twenty faults --- */
 
 #define FRAMES	 "frame:gpu_ms=8,cpu_ms=1" /* needs 48 % of the GPU for 60 FPS */
-#define HEAVY	 "frame:gpu_ms=14,cpu_ms=1"
 #define LASTS_S	 150
 #define WINDOW_S 75 /* half of the fast window is bad after 30 s; the cap may fall slowly */
 
-static void hold(const char *id, int cap_pct)
-{
-	change(id, CONTRACT_HELD | CONTRACT_HELD_CAP,
-	       &(struct contract){.held = true, .held_cap_pct = cap_pct});
-}
-
-static void release(const char *id)
-{
-	change(id, CONTRACT_HELD, &(struct contract){.held = false});
-}
-
-static void set_target(const char *id, double fps)
+/* Runs one command of a script: a word and its arguments, see faults[]. */
+static void run_command(const char *word, const char *name, const char *text)
 {
 	struct contract values = {.held = false};
+	int number = text ? atoi(text) : 0;
+	enum gpu_mode mode;
 
-	values.terms.target_fps = fps;
-	change(id, CONTRACT_TARGET_FPS, &values);
+	if (strcmp(word, "hold") == 0) {
+		values.held = true;
+		values.held_cap_pct = number;
+		change(name, CONTRACT_HELD | CONTRACT_HELD_CAP, &values);
+	} else if (strcmp(word, "release") == 0) {
+		change(name, CONTRACT_HELD, &values);
+	} else if (strcmp(word, "target") == 0) {
+		values.terms.target_fps = number;
+		change(name, CONTRACT_TARGET_FPS, &values);
+	} else if (strcmp(word, "sold") == 0) {
+		values.terms.initial_cap_pct = number;
+		change(name, CONTRACT_INITIAL_CAP, &values);
+	} else if (strcmp(word, "floor") == 0) {
+		values.terms.min_cap_pct = number;
+		change(name, CONTRACT_MIN_CAP, &values);
+	} else if (strcmp(word, "mode") == 0) {
+		assert_int_equal(gpu_mode_parse(name, &mode), 0);
+		assert_int_equal(
+			await_change(control_gpu_change(m, "gpu0", &mode, NULL, at_end, &err)), 0);
+	} else if (strcmp(word, "policy") == 0) {
+		json_t *object = json_pack("{s:s}", "name", name);
+
+		assert_int_equal(await_change(control_policy_change(m, object, at_end, &err)), 0);
+		json_decref(object);
+	} else if (strcmp(word, "ticks") == 0) {
+		ticks(atoi(name));
+	} else {
+		assert_string_equal(word, "poke");
+		poke_file(name, text);
+	}
 }
 
-static void set_cap(const char *id, int cap_pct)
+/* Runs the commands of @script, which are separated by "; ". */
+static void run_script(const char *script)
 {
-	struct contract values = {.held = false};
+	char copy[256], *rest = NULL;
 
-	values.terms.initial_cap_pct = cap_pct;
-	change(id, CONTRACT_INITIAL_CAP, &values);
-}
+	assert_true(strlen(script) < sizeof(copy));
+	strcpy(copy, script);
+	for (char *one = strtok_r(copy, ";", &rest); one; one = strtok_r(NULL, ";", &rest)) {
+		char *words = NULL, *word = strtok_r(one, " ", &words);
+		char *name = strtok_r(NULL, " ", &words);
 
-static void set_floor(const char *id, int min_cap_pct)
-{
-	struct contract values = {.held = false};
-
-	values.terms.min_cap_pct = min_cap_pct;
-	change(id, CONTRACT_MIN_CAP, &values);
-}
-
-static void set_mode(enum gpu_mode mode)
-{
-	assert_int_equal(await_change(control_gpu_change(m, "gpu0", &mode, NULL, at_end, &err)), 0);
+		run_command(word, name, strtok_r(NULL, " ", &words));
+	}
 }
 
-static void hold_low(void)
-{
-	hold("c", 20);
-}
-static void hold_very_low(void)
-{
-	hold("c", 5);
-}
-static void release_c(void)
-{
-	release("c");
-}
-static void write_cap_externally(void)
-{
-	poke_file("c.cap", "20");
-}
-static void write_small_cap_externally(void)
-{
-	poke_file("c.cap", "10");
-}
-static void promise_too_much(void)
-{
-	set_target("c", 100);
-}
-static void promise_60(void)
-{
-	set_target("c", 60);
-}
-static void sell_too_little(void)
-{
-	set_cap("c", 30);
-}
-static void sell_enough(void)
-{
-	set_cap("c", 60);
-}
-static void slow_guest(void)
-{
-	poke_file("c.workload", "frame:gpu_ms=4,cpu_ms=40");
-}
-static void stuck_guest(void)
-{
-	poke_file("c.workload", "frame:gpu_ms=20,cpu_ms=900");
-}
-static void normal_guest(void)
-{
-	poke_file("c.workload", FRAMES);
-}
+#define NORMAL_GUEST "poke c.workload " FRAMES
+#define QUIET	     "poke a.workload load:pct=10; poke b.workload load:pct=10"
 /* The cap of c is low until the others have taken the rest. */
-static void others_take_the_rest(const char *workload)
-{
-	hold("c", 30);
-	poke_file("a.workload", workload);
-	poke_file("b.workload", workload);
-	ticks(12);
-	release("c");
-}
-static void others_want_more(void)
-{
-	others_take_the_rest("load:pct=35");
-}
-static void others_want_everything(void)
-{
-	others_take_the_rest("busy");
-}
-static void others_are_quiet(void)
-{
-	poke_file("a.workload", "load:pct=10");
-	poke_file("b.workload", "load:pct=10");
-}
+#define TAKE_THE_REST(workload)                                                             \
+	"hold c 30; poke a.workload " workload "; poke b.workload " workload "; ticks 12; " \
+	"release c"
 /* Puts the other caps at 35 % each before the floors or holds, so that c has 30 %. */
-static void others_are_held(void)
-{
-	hold("c", 30);
-	hold("a", 35);
-	hold("b", 35);
-	release("c");
-}
-static void others_are_released(void)
-{
-	release("a");
-	release("b");
-}
-static void others_have_floors(void)
-{
-	others_are_held();
-	set_floor("a", 35);
-	set_floor("b", 35);
-	others_are_released();
-}
-static void others_have_no_floors(void)
-{
-	set_floor("a", 0);
-	set_floor("b", 0);
-}
-static void freeze_low(void)
-{
-	hold("c", 25);
-	set_mode(GPU_MODE_FROZEN);
-	release("c");
-}
-static void observe_low(void)
-{
-	hold("c", 25);
-	set_mode(GPU_MODE_OBSERVE);
-	release("c");
-}
-static void thaw(void)
-{
-	set_mode(GPU_MODE_ACT);
-}
-static void writes_fail(void)
-{
-	hold("c", 25);
-	poke_file("c.fault", "write");
-	tick();
-	release("c");
-}
-static void writes_work(void)
-{
-	poke_file("c.fault", "none");
-}
-static void scheduler_off(void)
-{
-	poke_file("a.fault", "cap");
-	poke_file("a.workload", "load:pct=85");
-}
-static void scheduler_on(void)
-{
-	poke_file("a.fault", "none");
-	others_are_quiet();
-}
-static void unreadable_and_low(void)
-{
-	hold("c", 20);
-	poke_file("c.fault", "read");
-}
-static void readable(void)
-{
-	poke_file("c.fault", "none");
-	release("c");
-}
-static void heavy_scene(void)
-{
-	poke_file("c.workload", HEAVY);
-}
-static void set_policy(const char *name)
-{
-	json_t *object = json_pack("{s:s}", "name", name);
+#define HOLD_OTHERS    "hold c 30; hold a 35; hold b 35; release c"
+#define RELEASE_OTHERS "release a; release b"
 
-	assert_int_equal(await_change(control_policy_change(m, object, at_end, &err)), 0);
-	json_decref(object);
-}
-static void policy_none(void)
-{
-	set_policy("none");
-}
-static void policy_gover(void)
-{
-	set_policy("gover");
-}
-
+/*
+ * Commands: hold VGPU CAP, release VGPU, target VGPU FPS, sold VGPU CAP, floor VGPU CAP, mode MODE,
+ * policy NAME, ticks N, and poke FILE TEXT, which writes a file that the simulated GPU reads.
+ */
 static const struct fault {
-	const char *name;
-	void (*begin)(void), (*end)(void);
+	const char *name, *begin, *end;
 	enum promise_cause cause;
 	const char *also; /* vGPUs whose promise may break too */
 } faults[] = {
-	{"an operator holds the cap", hold_low, release_c, PROMISE_HELD, ""},
-	{"an operator holds a very low cap", hold_very_low, release_c, PROMISE_HELD, ""},
-	{"another program writes the cap", write_cap_externally, release_c, PROMISE_FOREIGN_CAP,
+	{"an operator holds the cap", "hold c 20", "release c", PROMISE_HELD, ""},
+	{"an operator holds a very low cap", "hold c 5", "release c", PROMISE_HELD, ""},
+	{"another program writes the cap", "poke c.cap 20", "release c", PROMISE_FOREIGN_CAP, ""},
+	{"another program writes a low cap", "poke c.cap 10", "release c", PROMISE_FOREIGN_CAP, ""},
+	{"a target above the contract", "target c 100", "target c 60", PROMISE_CONTRACT_TOO_SMALL,
 	 ""},
-	{"another program writes a low cap", write_small_cap_externally, release_c,
-	 PROMISE_FOREIGN_CAP, ""},
-	{"a target above the contract", promise_too_much, promise_60, PROMISE_CONTRACT_TOO_SMALL,
+	{"a contract that is too small", "sold c 30", "sold c 60", PROMISE_CONTRACT_TOO_SMALL, ""},
+	{"a heavier scene than the contract", "poke c.workload frame:gpu_ms=14,cpu_ms=1",
+	 NORMAL_GUEST, PROMISE_CONTRACT_TOO_SMALL, ""},
+	{"a slow guest", "poke c.workload frame:gpu_ms=4,cpu_ms=40", NORMAL_GUEST,
+	 PROMISE_GUEST_LIMIT, ""},
+	{"a nearly stuck guest", "poke c.workload frame:gpu_ms=20,cpu_ms=900", NORMAL_GUEST,
+	 PROMISE_GUEST_LIMIT, ""},
+	{"118 % are wanted", TAKE_THE_REST("load:pct=35"), QUIET, PROMISE_GPU_OVERCOMMITTED, "ab"},
+	{"all vGPUs want everything", TAKE_THE_REST("busy"), QUIET, PROMISE_GPU_OVERCOMMITTED,
+	 "ab"},
+	{"the others are held", HOLD_OTHERS, RELEASE_OTHERS, PROMISE_DONORS_AT_FLOOR, ""},
+	{"the others are at their floors", HOLD_OTHERS "; floor a 35; floor b 35; " RELEASE_OTHERS,
+	 "floor a 0; floor b 0", PROMISE_DONORS_AT_FLOOR, ""},
+	{"a frozen GPU", "hold c 25; mode frozen; release c", "mode act", PROMISE_NOT_ACTING, ""},
+	{"an observed GPU", "hold c 25; mode observe; release c", "mode act", PROMISE_NOT_ACTING,
 	 ""},
-	{"a contract that is too small", sell_too_little, sell_enough, PROMISE_CONTRACT_TOO_SMALL,
-	 ""},
-	{"a heavier scene than the contract", heavy_scene, normal_guest, PROMISE_CONTRACT_TOO_SMALL,
-	 ""},
-	{"a slow guest", slow_guest, normal_guest, PROMISE_GUEST_LIMIT, ""},
-	{"a nearly stuck guest", stuck_guest, normal_guest, PROMISE_GUEST_LIMIT, ""},
-	{"118 % are wanted", others_want_more, others_are_quiet, PROMISE_GPU_OVERCOMMITTED, "ab"},
-	{"all vGPUs want everything", others_want_everything, others_are_quiet,
-	 PROMISE_GPU_OVERCOMMITTED, "ab"},
-	{"the others are held", others_are_held, others_are_released, PROMISE_DONORS_AT_FLOOR, ""},
-	{"the others are at their floors", others_have_floors, others_have_no_floors,
-	 PROMISE_DONORS_AT_FLOOR, ""},
-	{"a frozen GPU", freeze_low, thaw, PROMISE_NOT_ACTING, ""},
-	{"an observed GPU", observe_low, thaw, PROMISE_NOT_ACTING, ""},
-	{"caps cannot be written", writes_fail, writes_work, PROMISE_CAP_WRITE_FAILED, ""},
-	{"the scheduler is off", scheduler_off, scheduler_on, PROMISE_CAPS_NOT_ENFORCED, "b"},
-	{"busy time cannot be read", unreadable_and_low, readable, PROMISE_TELEMETRY_STALE, ""},
-	{"a policy without steals", policy_none, policy_gover, PROMISE_POLICY_IDLE, ""},
-	{"an operator holds the cap again", hold_low, release_c, PROMISE_HELD, ""},
+	{"caps cannot be written", "hold c 25; poke c.fault write; ticks 1; release c",
+	 "poke c.fault none", PROMISE_CAP_WRITE_FAILED, ""},
+	{"the scheduler is off", "poke a.fault cap; poke a.workload load:pct=85",
+	 "poke a.fault none; " QUIET, PROMISE_CAPS_NOT_ENFORCED, "b"},
+	{"busy time cannot be read", "hold c 20; poke c.fault read", "poke c.fault none; release c",
+	 PROMISE_TELEMETRY_STALE, ""},
+	{"a policy without steals", "policy none", "policy gover", PROMISE_POLICY_IDLE, ""},
+	{"an operator holds the cap again", "hold c 20", "release c", PROMISE_HELD, ""},
 };
 
 /* Returns the alert promise_broken of @id with an id above @after; *ret_n is their number. */
@@ -541,7 +408,7 @@ static void inject(const struct fault *fault)
 	const struct alert *alert;
 	int n;
 
-	fault->begin();
+	run_script(fault->begin);
 	ticks(LASTS_S);
 	alert = find_broken("c", before, &n);
 	if (n != 1)
@@ -551,7 +418,7 @@ static void inject(const struct fault *fault)
 	if (promise_cause_find(alert->cause) != fault->cause ||
 	    alert->raised_ms - begun_ms > WINDOW_S * 1000)
 		fail_msg("%s: %s", fault->name, alert->text);
-	fault->end();
+	run_script(fault->end);
 	recover();
 	alert = find_broken("c", before, &n);
 	assert_int_equal(n, 1);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,13 +63,17 @@ static int tear_down(void)
 
 FIXTURE(set_up, tear_down)
 
-/* Writes the program: a shell script with the commands @body. */
-static void write_program(const char *body)
+/* Writes the program: a shell script with the commands @format. */
+__attribute__((format(printf, 1, 2))) static void write_program(const char *format, ...)
 {
 	FILE *file = fopen(program, "w");
+	va_list ap;
 
 	assert_non_null(file);
-	assert_true(fprintf(file, "#!/bin/sh\n%s\n", body) > 0);
+	fputs("#!/bin/sh\n", file);
+	va_start(ap, format);
+	assert_true(vfprintf(file, format, ap) > 0);
+	va_end(ap);
 	assert_int_equal(fclose(file), 0);
 	assert_int_equal(chmod(program, 0755), 0);
 }
@@ -142,11 +147,9 @@ TEST(the_environment_describes_the_event)
 		"\nGOVER_TEST=the daemon's own\n",
 	};
 	CLEANUP_FREE char *text = NULL;
-	char body[128];
 
 	assert_int_equal(setenv("GOVER_TEST", "the daemon's own", 1), 0);
-	snprintf(body, sizeof(body), "{ echo; env; } >%s", note);
-	write_program(body);
+	write_program("{ echo; env; } >%s", note);
 	assert_int_equal(run(), 0);
 	reap();
 	text = read_note();
@@ -158,16 +161,13 @@ TEST(the_environment_describes_the_event)
 TEST(the_event_overrides_variables_of_the_daemon)
 {
 	CLEANUP_FREE char *text = NULL;
-	char body[128];
 
 	assert_int_equal(setenv("GOVER_VGPU", "stale", 1), 0);
 	/*
 	 * The environment must not contain a name twice: getenv() uses the first value, a shell the
 	 * last.
 	 */
-	snprintf(body, sizeof(body), "tr '\\0' '\\n' </proc/$$/environ | grep ^GOVER_VGPU= >%s",
-		 note);
-	write_program(body);
+	write_program("tr '\\0' '\\n' </proc/$$/environ | grep ^GOVER_VGPU= >%s", note);
 	assert_int_equal(run(), 0);
 	assert_int_equal(unsetenv("GOVER_VGPU"), 0);
 	reap();
@@ -179,11 +179,9 @@ TEST(a_long_reason_is_truncated)
 {
 	CLEANUP_FREE char *text = NULL;
 	static char why[4096];
-	char body[128];
 
 	memset(why, 'w', sizeof(why) - 1);
-	snprintf(body, sizeof(body), "printf %%s \"$GOVER_WHY\" >%s", note);
-	write_program(body);
+	write_program("printf %%s \"$GOVER_WHY\" >%s", note);
 	assert_int_equal(run_with(program, why, NULL), 0);
 	reap();
 	text = read_note();
@@ -262,7 +260,7 @@ TEST(a_failure_is_logged_with_its_status)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		CLEANUP_FREE char *log = NULL;
 
-		write_program(rows[i].body);
+		write_program("%s", rows[i].body);
 		begin_log();
 		assert_int_equal(run(), 0);
 		reap();
@@ -278,11 +276,7 @@ TEST(a_failure_is_logged_with_its_status)
  */
 static void write_waiting_program(void)
 {
-	char body[256];
-
-	snprintf(body, sizeof(body), "until [ -e %s ]; do sleep 0.02; done; echo done >>%s", gate,
-		 note);
-	write_program(body);
+	write_program("until [ -e %s ]; do sleep 0.02; done; echo done >>%s", gate, note);
 }
 
 static void open_gate(void)
@@ -355,14 +349,11 @@ TEST(the_event_is_on_standard_input_as_json)
 {
 	static char json[200000]; /* larger than the buffer of a pipe */
 	CLEANUP_FREE char *text = NULL;
-	char body[256];
 
 	memset(json, ' ', sizeof(json) - 1);
 	json[0] = '{';
 	json[sizeof(json) - 2] = '}';
-	snprintf(body, sizeof(body), "wc -c >%s; readlink /proc/self/fd/* | grep -c memfd >>%s",
-		 note, note);
-	write_program(body);
+	write_program("wc -c >%s; readlink /proc/self/fd/* | grep -c memfd >>%s", note, note);
 	assert_int_equal(run_with(program, "", json), 0);
 	reap();
 	text = read_note();
@@ -372,10 +363,8 @@ TEST(the_event_is_on_standard_input_as_json)
 TEST(without_json_standard_input_is_empty)
 {
 	CLEANUP_FREE char *text = NULL;
-	char body[128];
 
-	snprintf(body, sizeof(body), "wc -c >%s", note);
-	write_program(body);
+	write_program("wc -c >%s", note);
 	assert_int_equal(run(), 0);
 	reap();
 	text = read_note();

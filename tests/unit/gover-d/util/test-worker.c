@@ -94,6 +94,20 @@ static void loop_until(int n)
 		assert_true(sd_event_run(test.event, WAIT_USEC) > 0);
 }
 
+static void wait_until_running(int n)
+{
+	while (atomic_load(&test.running) < n)
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+/* Runs job 0, which ends when test.held is false. */
+static void hold_the_thread(void)
+{
+	atomic_store(&test.held, true);
+	submit(0);
+	wait_until_running(1);
+}
+
 TEST(test_a_job_runs_in_the_thread_and_is_done_in_the_loop)
 {
 	submit(0);
@@ -128,10 +142,7 @@ TEST(test_the_loop_never_waits_for_a_job)
 
 TEST(test_more_than_256_waiting_jobs_are_refused)
 {
-	atomic_store(&test.held, true);
-	submit(0);
-	while (atomic_load(&test.running) == 0) /* a running job does not count as waiting */
-		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	hold_the_thread(); /* a running job does not count as waiting */
 	for (int i = 1; i <= WAITING_OK; i++)
 		submit(i);
 	assert_int_equal(worker_submit(test.worker, &jobs[WAITING_OK + 1].job), -EBUSY);
@@ -217,12 +228,6 @@ static void replace_worker(const struct worker_limits *limits)
 	assert_int_equal(worker_new(test.event, limits, &test.worker), 0);
 }
 
-static void wait_until_running(int n)
-{
-	while (atomic_load(&test.running) < n)
-		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-}
-
 /*
  * Each letter is a job of the client with this name. The jobs are submitted in this order while one
  * job runs.
@@ -240,10 +245,8 @@ TEST(test_clients_take_turns)
 		int n = (int)strlen(turns[t].submitted);
 		char names[16][2], started[17] = "";
 
-		atomic_store(&test.held, true);
 		test.n_done = 0;
-		submit(0);
-		wait_until_running(1);
+		hold_the_thread();
 		for (int i = 0; i < n; i++) {
 			names[i][0] = turns[t].submitted[i];
 			names[i][1] = '\0';
@@ -263,9 +266,7 @@ TEST(test_a_client_never_waits_for_later_jobs_of_others)
 	char name[2] = "b";
 	int first = -1;
 
-	atomic_store(&test.held, true);
-	submit(0);
-	wait_until_running(1);
+	hold_the_thread();
 	for (int i = 1; i <= 10; i++)
 		submit(i);
 	atomic_store(&test.held, false);
@@ -291,9 +292,7 @@ TEST(test_a_client_has_a_limit_of_its_own)
 
 	replace_worker(&(struct worker_limits){
 		.name = "test", .threads = 1, .waiting_max = 6, .client_max = 4});
-	atomic_store(&test.held, true);
-	submit(0);
-	wait_until_running(1);
+	hold_the_thread();
 	for (int i = 1; i <= 4; i++)
 		submit(i);
 	assert_int_equal(worker_submit(test.worker, &jobs[5].job), -EDQUOT);
