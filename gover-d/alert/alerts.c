@@ -271,14 +271,6 @@ static void name_owner(struct alert *alert, const struct contract *contract)
 		 contract ? contract_label(contract, CONTRACT_PROJECT) : "");
 }
 
-/* The acknowledgement was that of a less severe alert. */
-static void escalate(struct alerts *alerts, struct alert *alert, int64_t now_ms)
-{
-	alert->acked_ms = 0;
-	alert->acked_by[0] = '\0';
-	notify(alerts, alert, ALERT_ESCALATED, now_ms);
-}
-
 __attribute__((format(printf, 4, 0))) static void hold(struct alerts *alerts,
 						       const struct alert_condition *c,
 						       int64_t now_ms, const char *format,
@@ -301,10 +293,13 @@ __attribute__((format(printf, 4, 0))) static void hold(struct alerts *alerts,
 		alert->held_ticks++;
 	alert->holds = true;
 	alert->quiet_ticks = 0;
-	if (!alert->raised_ms && alert->held_ticks >= table[c->kind].raise_ticks)
+	if (!alert->raised_ms && alert->held_ticks >= table[c->kind].raise_ticks) {
 		raise_alert(alerts, alert, now_ms);
-	else if (escalates)
-		escalate(alerts, alert, now_ms);
+	} else if (escalates) {
+		alert->acked_ms = 0; /* the acknowledgement was that of a less severe alert */
+		alert->acked_by[0] = '\0';
+		notify(alerts, alert, ALERT_ESCALATED, now_ms);
+	}
 }
 
 void alerts_hold_condition(struct alerts *alerts, const struct alert_condition *condition,

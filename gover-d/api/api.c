@@ -410,12 +410,6 @@ void api_park(struct api *api, struct api_request *request, const struct change_
 	*end = parked;
 }
 
-static bool must_wait(const struct api *api, const struct change_subject *conflict)
-{
-	return change_conflicts(api->manager, conflict) ||
-	       (api->saving_tokens && conflict->other && strcmp(conflict->other, API_TOKENS) == 0);
-}
-
 void api_resume(struct api *api)
 {
 	struct api_parked **at = &api->parked;
@@ -425,9 +419,12 @@ void api_resume(struct api *api)
 	api->resuming = true;
 	while (*at) {
 		struct api_parked *parked = *at;
+		const struct change_subject *conflict = &parked->conflict;
 		struct api_request *request;
 
-		if (must_wait(api, &parked->conflict)) {
+		if (change_conflicts(api->manager, conflict) ||
+		    (api->saving_tokens && conflict->other &&
+		     strcmp(conflict->other, API_TOKENS) == 0)) {
 			at = &parked->next;
 			continue;
 		}

@@ -315,20 +315,16 @@ struct change_done api_change_done(struct api_change *change)
 	};
 }
 
-/* The request begins again later, so this attempt has no audit row. */
-static void wait_for_conflict(struct api_change *change)
-{
-	api_audit_end(change->audit, /* status= */ 0, /* changed= */ false);
-	api_park(change->api, api_deferred_end(change->deferred), &change->conflict);
-	free(change);
-}
-
 void api_change_begun(struct api_change *change, int result)
 {
-	if (result == -EBUSY)
-		wait_for_conflict(change);
-	else if (result != 0)
+	if (result == -EBUSY) {
+		/* The request begins again later, so this attempt has no audit row. */
+		api_audit_end(change->audit, /* status= */ 0, /* changed= */ false);
+		api_park(change->api, api_deferred_end(change->deferred), &change->conflict);
+		free(change);
+	} else if (result != 0) {
 		ended(change, result, &change->err);
+	}
 }
 
 /* --- idempotency keys --- */

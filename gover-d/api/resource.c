@@ -249,14 +249,6 @@ static void add_sample(json_t *o, const struct vgpu *vgpu, bool work)
 	json_encode_add(o, "e", json_encode_number(vgpu->view.e));
 }
 
-static void add_promise(json_t *o, const struct vgpu *vgpu)
-{
-	const char *cause = vgpu->device ? promise_cause_name(vgpu->promise.cause) : NULL;
-
-	json_encode_add(o, "promise", json_string(diagnosis_state_name(vgpu)));
-	json_encode_add(o, "cause", cause ? json_string(cause) : json_null());
-}
-
 static void add_tally(json_t *o, const struct vgpu_tally *tally, bool work)
 {
 	json_encode_add(o, "counted_since", json_encode_time(tally->since_ms));
@@ -274,6 +266,7 @@ static void add_tally(json_t *o, const struct vgpu_tally *tally, bool work)
 json_t *resource_encode_vgpu(const struct view *view, const struct host_gpu *gpu,
 			     const struct vgpu *vgpu)
 {
+	const char *cause = vgpu->device ? promise_cause_name(vgpu->promise.cause) : NULL;
 	int64_t decision = vgpu->last_decision_id;
 	bool work = host_gpu_unit(gpu, &vgpu->contract) == GPU_WORK;
 	json_t *o = json_object();
@@ -283,14 +276,15 @@ json_t *resource_encode_vgpu(const struct view *view, const struct host_gpu *gpu
 	json_encode_add(o, "state", json_string(state_of(vgpu)));
 	json_encode_add(o, "found", json_boolean(vgpu->found));
 	add_sample(o, vgpu, work);
-	add_promise(o, vgpu);
+	json_encode_add(o, "promise", json_string(diagnosis_state_name(vgpu)));
+	json_encode_add(o, "cause", cause ? json_string(cause) : json_null());
 	add_tally(o, &vgpu->tally, work);
 	json_encode_add(o, "last_decision_id", decision ? json_integer(decision) : json_null());
 	json_encode_add(o, "attach", encode_attach(view, gpu, vgpu));
 	return o;
 }
 
-json_t *resource_encode_gpus(const struct view *view, struct instant now)
+static json_t *encode_gpus(const struct view *view, struct instant now)
 {
 	const struct host *host = view->host;
 	json_t *list = json_array();
@@ -412,7 +406,7 @@ json_t *resource_encode_host(const struct view *view, struct instant now)
 	json_encode_add(o, "gaps", json_integer((json_int_t)host->gaps));
 	json_encode_add(o, "tick_p50_us", json_encode_number(tick.p50_us));
 	json_encode_add(o, "tick_p99_us", json_encode_number(tick.p99_us));
-	json_encode_add(o, "gpus", resource_encode_gpus(view, now));
+	json_encode_add(o, "gpus", encode_gpus(view, now));
 	json_encode_add(o, "vgpus", resource_encode_vgpus(view, /* gpu= */ NULL));
 	json_encode_add(o, "alerts", resource_encode_alerts(view, /* all= */ false));
 	json_encode_add(o, "offers", resource_encode_offers(view, /* all= */ false, now));

@@ -29,7 +29,6 @@ json_t *resource_encode_contract(const struct view *view, const struct host_gpu 
  * Encode lists. @all: cleared alerts and ended offers are included. @gpu: only the vGPUs of this
  * GPU are included; NULL: the vGPUs of all GPUs are included.
  */
-json_t *resource_encode_gpus(const struct view *view, struct instant now);
 json_t *resource_encode_vgpus(const struct view *view, const struct host_gpu *gpu);
 json_t *resource_encode_alerts(const struct view *view, bool all);
 json_t *resource_encode_offers(const struct view *view, bool all, struct instant now);

@@ -142,15 +142,6 @@ static void count_steals(const struct actuate_move *moves, int n)
 	}
 }
 
-static void hold_foreign(struct manager *m, struct host_gpu *gpu, const struct plan_round *round,
-			 int n, struct instant now)
-{
-	for (int i = 0; i < n; i++)
-		if (round->moves[i].foreign_pct >= 0)
-			cap_check_found(m, gpu, round->moves[i].vgpu, round->moves[i].foreign_pct,
-					now);
-}
-
 /* @stale: an external change was found earlier in this plan, so the rest of the plan is dropped. */
 static enum decision_result apply_moves(struct manager *m, struct host_gpu *gpu,
 					struct plan_round *round, const struct policy_decision *pd,
@@ -169,10 +160,12 @@ static enum decision_result apply_moves(struct manager *m, struct host_gpu *gpu,
 	if (stale)
 		return DECISION_DROPPED;
 	r = actuate_moves(&m->actuator, gpu, round->moves, (size_t)pd->n_moves, kind, now);
-	if (r == -ESTALE) {
-		hold_foreign(m, gpu, round, pd->n_moves, now);
+	for (int i = 0; r == -ESTALE && i < pd->n_moves; i++)
+		if (round->moves[i].foreign_pct >= 0)
+			cap_check_found(m, gpu, round->moves[i].vgpu, round->moves[i].foreign_pct,
+					now);
+	if (r == -ESTALE)
 		return DECISION_DROPPED;
-	}
 	if (pd->kind == POLICY_STEAL || pd->kind == POLICY_WAKE)
 		count_steals(round->moves, pd->n_moves);
 	return r == 0 ? DECISION_WRITTEN : DECISION_FAILED;
@@ -194,15 +187,6 @@ static void open_offer(struct manager *m, struct host_gpu *gpu, const struct pol
 		listed[n++].fundable_pct = pd->fundable_pct[i];
 	}
 	(void)offers_open(m->offers, gpu->config.name, listed, n, m->config.offer.ttl_s, now);
-}
-
-static void act_on(struct manager *m, struct host_gpu *gpu, const struct policy_decision *pd,
-		   const struct vgpu *vgpu, struct instant now)
-{
-	if (pd->kind == POLICY_OFFER)
-		open_offer(m, gpu, pd, now);
-	else if (pd->kind == POLICY_SEVERE && vgpu)
-		gpu->migration_due = true;
 }
 
 void round_migrate(struct manager *m, struct host_gpu *gpu)
@@ -319,8 +303,12 @@ int round_apply(struct manager *m, struct host_gpu *gpu, struct plan_round *roun
 			round->moves[k].vgpu->last_decision_id = id;
 		if (pd->vgpu >= 0)
 			round->viewed[pd->vgpu]->last_decision_id = id;
-		if (act && !m->actuator.dry_run)
-			act_on(m, gpu, pd, pd->vgpu >= 0 ? round->viewed[pd->vgpu] : NULL, now);
+		if (!act || m->actuator.dry_run)
+			continue;
+		if (pd->kind == POLICY_OFFER)
+			open_offer(m, gpu, pd, now);
+		else if (pd->kind == POLICY_SEVERE && pd->vgpu >= 0)
+			gpu->migration_due = true;
 	}
 	return r;
 }

@@ -192,16 +192,6 @@ static void hold_fps_over_limit(struct manager *m, const char *gpu, const struct
 			    (unsigned long long)refusals->n, id, refusals->held);
 }
 
-/*
- * The policy signals a severe overload if two or more vGPUs are overloaded. A move to another host
- * helps only if the vGPUs want more than the whole GPU.
- */
-static bool is_severe(const struct host_gpu *gpu)
-{
-	return (gpu->view.conditions & POLICY_SEVERE_OVERLOAD) &&
-	       promise_is_overcommitted(&gpu->promise);
-}
-
 static void hold_severe_overload(struct manager *m, const struct host_gpu *gpu, int64_t ms)
 {
 	const char *name = gpu->config.name;
@@ -319,7 +309,12 @@ void tick_alerts_gpu(struct manager *m, const struct host_gpu *gpu, struct insta
 		hold_vgpu_conditions(m, gpu, v, ms);
 		hold_fps_over_limit(m, name, v, now);
 	}
-	if (is_severe(gpu))
+	/*
+	 * The policy signals a severe overload if two or more vGPUs are overloaded. A move to
+	 * another host helps only if the vGPUs want more than the whole GPU.
+	 */
+	if ((gpu->view.conditions & POLICY_SEVERE_OVERLOAD) &&
+	    promise_is_overcommitted(&gpu->promise))
 		hold_severe_overload(m, gpu, ms);
 	else if (gpu->view.severe_in_doubt)
 		alerts_mark_unknown(m->alerts, 1u << ALERT_SEVERE_OVERLOAD, name, NULL);

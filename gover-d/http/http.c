@@ -717,40 +717,26 @@ static int serve_on(struct listener *listener, int fd, sd_event *event, struct h
 	return 0;
 }
 
-static int listen_unix(struct http *http, sd_event *event, const char *path, struct err *reterr)
-{
-	int fd = unix_listener_open(path, SOCK_STREAM, 0666, HTTP_LISTEN_BACKLOG, &http->socket,
-				    reterr);
-
-	return fd < 0 ? fd : serve_on(&http->unix_socket, fd, event, http, reterr);
-}
-
-static int listen_tcp(struct http *http, sd_event *event, const char *address, struct err *reterr)
-{
-	int fd = http_listen_tcp(address, reterr);
-
-	return fd < 0 ? fd : serve_on(&http->tcp, fd, event, http, reterr);
-}
-
 int http_new(sd_event *event, const char *socket_path, const char *listen, struct api *api,
 	     struct authn *authn, struct http **ret_http, struct err *reterr)
 {
 	struct http *http = xcalloc(1, sizeof(*http));
-	struct http_activated activated;
+	struct http_activated fds;
 	int r;
 
 	http->api = api;
 	http->authn = authn;
 	http->table = connection_table_new();
-	r = http_listen_activated(&activated, reterr);
+	r = http_listen_activated(&fds, reterr);
+	if (r >= 0 && fds.unix_socket < 0)
+		r = fds.unix_socket = unix_listener_open(
+			socket_path, SOCK_STREAM, 0666, HTTP_LISTEN_BACKLOG, &http->socket, reterr);
 	if (r >= 0)
-		r = activated.unix_socket >= 0 ? serve_on(&http->unix_socket, activated.unix_socket,
-							  event, http, reterr)
-					       : listen_unix(http, event, socket_path, reterr);
-	if (r >= 0 && activated.tcp >= 0)
-		r = serve_on(&http->tcp, activated.tcp, event, http, reterr);
-	else if (r >= 0 && listen[0])
-		r = listen_tcp(http, event, listen, reterr);
+		r = serve_on(&http->unix_socket, fds.unix_socket, event, http, reterr);
+	if (r >= 0 && fds.tcp < 0 && listen[0])
+		r = fds.tcp = http_listen_tcp(listen, reterr);
+	if (r >= 0 && fds.tcp >= 0)
+		r = serve_on(&http->tcp, fds.tcp, event, http, reterr);
 	if (r < 0) {
 		http_free(http);
 		return r;

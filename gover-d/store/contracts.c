@@ -52,29 +52,20 @@ static int contracts_version(void)
 	return version;
 }
 
-static json_t *encode_ids(const struct db_last_ids *ids)
-{
-	return json_pack("{s:I, s:I, s:I}", "decision", (json_int_t)ids->decision, "alert",
-			 (json_int_t)ids->alert, "offer", (json_int_t)ids->offer);
-}
-
-static json_t *encode_migrations(const struct moving_estimate *migrations)
-{
-	return json_pack("{s:b, s:i, s:f}", "unanswered", migrations->unanswered, "answered",
-			 migrations->answered, "delay_s", migrations->delay_s);
-}
-
 static json_t *encode_gpus(const struct contracts *contracts)
 {
 	json_t *gpus = json_array();
 
 	for (int i = 0; i < contracts->n_gpus; i++) {
 		const struct contracts_gpu *gpu = &contracts->gpus[i];
+		const struct moving_estimate *migrations = &gpu->migrations;
 
-		json_array_append_new(gpus,
-				      json_pack("{s:s, s:s, s:b, s:o}", "name", gpu->name, "mode",
-						gpu_mode_name(gpu->mode), "selling", gpu->selling,
-						"migrations", encode_migrations(&gpu->migrations)));
+		json_array_append_new(gpus, json_pack("{s:s, s:s, s:b, s:{s:b, s:i, s:f}}", "name",
+						      gpu->name, "mode", gpu_mode_name(gpu->mode),
+						      "selling", gpu->selling, "migrations",
+						      "unanswered", migrations->unanswered,
+						      "answered", migrations->answered, "delay_s",
+						      migrations->delay_s));
 	}
 	return gpus;
 }
@@ -95,12 +86,16 @@ static json_t *encode_vgpus(const struct contracts *contracts)
 
 char *contracts_encode(const struct contracts *contracts)
 {
+	const struct db_last_ids *ids = &contracts->head.ids;
 	json_t *root = json_object();
 	char *text;
 
 	json_object_set_new(root, "version", json_integer(contracts_version()));
 	json_object_set_new(root, "revision", json_integer(contracts->head.revision));
-	json_object_set_new(root, "ids", encode_ids(&contracts->head.ids));
+	json_object_set_new(root, "ids",
+			    json_pack("{s:I, s:I, s:I}", "decision", (json_int_t)ids->decision,
+				      "alert", (json_int_t)ids->alert, "offer",
+				      (json_int_t)ids->offer));
 	json_object_set_new(root, "gpus", encode_gpus(contracts));
 	json_object_set_new(root, "vgpus", encode_vgpus(contracts));
 	operator_state_encode(contracts->operator_state, root);
