@@ -90,13 +90,40 @@ static pid_t serve_once(const char *expected, const char *reply)
 	_exit(0);
 }
 
-static struct client *new_client(void)
-{
-	struct client *client = NULL;
-	struct err err;
+static struct client *client;
+static struct reply reply;
+static struct err err;
 
-	assert_int_equal(client_new(path, NULL, &client, &err), 0);
-	return client;
+static int begin(void)
+{
+	err.msg[0] = '\0';
+	return client_new(path, NULL, &client, &err);
+}
+
+static int end(void)
+{
+	reply_fini(&reply);
+	client = client_free(client);
+	return 0;
+}
+
+FIXTURE(begin, end)
+
+/*
+ * Sends @call with a new client to a child that waits for @expected and sends @answer. The child
+ * exits with 0 only if it has received @expected. Returns the result of the request.
+ */
+static int exchange(const struct client_call *call, const char *expected, const char *answer)
+{
+	pid_t pid = serve_once(expected, answer);
+	int status, r;
+
+	(void)end();
+	assert_int_equal(begin(), 0);
+	r = client_request(client, call, &reply, &err);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	return r;
 }
 
 #define REPLY(status, body) "HTTP/1.1 " status "\r\nConnection: close\r\n\r\n" body
@@ -127,13 +154,9 @@ TEST(each_reply_has_a_result)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct client_call call = {.method = "GET", .path = "/v1/x"};
-		pid_t pid = serve_once("\r\n\r\n", rows[i].reply);
-		struct client *client = new_client();
-		struct reply reply = {0};
-		struct err err = {.msg = ""};
 		char message[256];
 		const char *hole = strstr(rows[i].message, "%s");
-		int r = client_request(client, &call, &reply, &err);
+		int r = exchange(&call, "\r\n\r\n", rows[i].reply);
 
 		snprintf(message, sizeof(message), "%.*s%s%s",
 			 hole ? (int)(hole - rows[i].message) : (int)strlen(rows[i].message),
@@ -141,31 +164,20 @@ TEST(each_reply_has_a_result)
 		if (r != rows[i].result || !strstr(err.msg, message) ||
 		    ctl_exit_code(r) != rows[i].exits)
 			fail_msg("row %zu gave %d, \"%s\"", i, r, err.msg);
-		reply_fini(&reply);
-		client_free(client);
-		waitpid(pid, NULL, 0);
 	}
 }
 
 TEST(a_reply_is_available_as_text_and_as_json)
 {
 	struct client_call call = {.method = "GET", .path = "/v1/x"};
-	pid_t pid = serve_once("\r\n\r\n", REPLY("201 Created", "{ \"a\": 1.50 }"));
-	struct client *client = new_client();
-	struct reply reply = {0};
-	struct err err;
 
-	assert_int_equal(client_request(client, &call, &reply, &err), 0);
+	assert_int_equal(exchange(&call, "\r\n\r\n", REPLY("201 Created", "{ \"a\": 1.50 }")), 0);
 	assert_int_equal(reply.status, 201);
 	assert_string_equal(reply.text, "{ \"a\": 1.50 }");
 	assert_int_equal(reply.length, strlen(reply.text));
 	assert_float_equal(json_number_value(json_object_get(reply.json, "a")), 1.5, 0);
-	reply_fini(&reply);
-	client_free(client);
-	waitpid(pid, NULL, 0);
 }
 
-/* The child exits with 0 only if it has received the expected text. */
 TEST(a_request_has_all_parts)
 {
 	static const char *const expected[] = {
@@ -179,18 +191,9 @@ TEST(a_request_has_all_parts)
 		json_t *body = json_pack("{s:i}", "a", 1);
 		struct client_call call = {
 			.method = "POST", .path = "/v1/x?y=1", .body = body, .key = "k-1"};
-		pid_t pid = serve_once(expected[i], REPLY("200 OK", "{}"));
-		struct client *client = new_client();
-		struct reply reply = {0};
-		struct err err;
-		int status;
 
-		assert_int_equal(client_request(client, &call, &reply, &err), 0);
+		assert_int_equal(exchange(&call, expected[i], REPLY("200 OK", "{}")), 0);
 		json_decref(body);
-		reply_fini(&reply);
-		client_free(client);
-		assert_int_equal(waitpid(pid, &status, 0), pid);
-		assert_int_equal(status, 0);
 	}
 }
 
@@ -215,22 +218,14 @@ TEST(a_request_has_the_given_headers_and_a_reply_the_wanted_one)
 					   .headers = headers,
 					   .n_headers = ARRAY_SIZE(headers),
 					   .wanted = "X-Subject-Token"};
-		pid_t pid =
-			serve_once("X-Auth-Token: secret\r\nX-Version: 1.2\r\n\r\n", rows[i].reply);
-		struct client *client = new_client();
-		struct reply reply = {0};
-		struct err err;
-		int status;
 
-		assert_int_equal(client_request(client, &call, &reply, &err), 0);
+		assert_int_equal(exchange(&call, "X-Auth-Token: secret\r\nX-Version: 1.2\r\n\r\n",
+					  rows[i].reply),
+				 0);
 		if (rows[i].value)
 			assert_string_equal(reply.header, rows[i].value);
 		else
 			assert_null(reply.header);
-		reply_fini(&reply);
-		client_free(client);
-		assert_int_equal(waitpid(pid, &status, 0), pid);
-		assert_int_equal(status, 0);
 	}
 }
 
@@ -245,60 +240,40 @@ TEST(a_header_with_a_line_break_or_of_too_many_characters_is_rejected)
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		struct client_call call = {
 			.method = "GET", .path = "/x", .headers = &lines[i], .n_headers = 1};
-		struct client *client = new_client();
-		struct reply reply = {0};
-		struct err err = {.msg = ""};
 
 		assert_int_equal(client_request(client, &call, &reply, &err), -EINVAL);
 		assert_null(strstr(err.msg, "X-Other"));
-		client_free(client);
 	}
 }
 
 TEST(a_reply_of_any_status_can_be_accepted)
 {
 	struct client_call call = {.method = "PUT", .path = "/x", .any_status = true};
-	pid_t pid = serve_once("PUT /x HTTP/1.1", REPLY("409 Conflict", "{\"errors\": []}"));
-	struct client *client = new_client();
-	struct reply reply = {0};
-	struct err err;
 
-	assert_int_equal(client_request(client, &call, &reply, &err), 0);
+	assert_int_equal(
+		exchange(&call, "PUT /x HTTP/1.1", REPLY("409 Conflict", "{\"errors\": []}")), 0);
 	assert_int_equal(reply.status, 409);
 	assert_true(json_is_array(json_object_get(reply.json, "errors")));
-	reply_fini(&reply);
-	waitpid(pid, NULL, 0);
-	pid = serve_once("PUT /x HTTP/1.1", REPLY("502 Bad Gateway", "<html>"));
-	assert_int_equal(client_request(client, &call, &reply, &err), 0);
+	assert_int_equal(exchange(&call, "PUT /x HTTP/1.1", REPLY("502 Bad Gateway", "<html>")), 0);
 	assert_int_equal(reply.status, 502);
 	assert_null(reply.json);
 	assert_string_equal(reply.text, "<html>");
-	reply_fini(&reply);
-	client_free(client);
-	waitpid(pid, NULL, 0);
 }
 
 TEST(messages_name_the_service)
 {
 	struct client_call call = {.method = "GET", .path = "/x"};
-	struct client *client = new_client();
-	struct reply reply = {0};
-	struct err err;
 
 	(void)unlink(path);
 	client_set_service(client, "Placement");
 	assert_int_equal(client_request(client, &call, &reply, &err), -ENOTCONN);
 	assert_non_null(strstr(err.msg, "no answer from Placement at"));
 	assert_null(strstr(err.msg, "gover-d"));
-	client_free(client);
 }
 
 TEST(a_failed_connection_names_the_socket_and_a_remedy)
 {
 	struct client_call call = {.method = "GET", .path = "/v1/host"};
-	struct client *client = new_client();
-	struct reply reply = {0};
-	struct err err;
 
 	(void)unlink(path);
 	assert_int_equal(client_request(client, &call, &reply, &err), -ENOTCONN);
@@ -311,21 +286,16 @@ TEST(a_failed_connection_names_the_socket_and_a_remedy)
 	close(listen_on_socket()); /* leaves a socket file without a listening process */
 	assert_int_equal(client_request(client, &call, &reply, &err), -ENOTCONN);
 	assert_non_null(strstr(err.msg, "Connection refused"));
-	client_free(client);
 }
 
 TEST(a_request_without_a_reply_times_out)
 {
 	struct client_call call = {.method = "GET", .path = "/v1/host"};
 	int listener = listen_on_socket();
-	struct client *client = new_client();
-	struct reply reply = {0};
-	struct err err;
 
 	client_set_timeout(client, 50);
 	assert_int_equal(client_request(client, &call, &reply, &err), -ECONNRESET);
 	assert_non_null(strstr(err.msg, "Timeout"));
-	client_free(client);
 	close(listener);
 }
 
@@ -343,11 +313,10 @@ TEST(an_unusable_address_is_rejected_at_once)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct client *client = NULL;
-		struct err err = {.msg = ""};
+		struct client *none = NULL;
 
-		assert_int_equal(client_new(rows[i].socket, rows[i].url, &client, &err), -EINVAL);
-		assert_null(client);
+		assert_int_equal(client_new(rows[i].socket, rows[i].url, &none, &err), -EINVAL);
+		assert_null(none);
 		assert_non_null(strstr(err.msg, rows[i].message));
 	}
 	assert_int_equal(ctl_exit_code(-EINVAL), CTL_USAGE);

@@ -378,7 +378,6 @@ TEST(a_record_has_a_line_per_column)
 
 /* --- times relative to now --- */
 
-#define NOW_MS INT64_C(1795200608123) /* 2026-11-20T18:50:08.123Z */
 #define DAY_MS INT64_C(86400000)
 
 TEST(an_age_has_at_most_two_units)

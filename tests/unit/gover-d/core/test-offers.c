@@ -390,16 +390,6 @@ static struct manager manager; /* only the fields that a claim needs */
 static struct plan_round plan;
 static struct err err;
 
-static void ignore_alert(void *userdata, const struct alert *alert, enum alert_event event)
-{
-	(void)userdata, (void)alert, (void)event;
-}
-
-static void ignore_offer(void *userdata, const struct offer *offer)
-{
-	(void)userdata, (void)offer;
-}
-
 static int set_up_manager(void)
 {
 	char path[64];

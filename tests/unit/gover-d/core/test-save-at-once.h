@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Replaces the saves of a manager without an event loop: each save ends at once. */
+/*
+ * For a manager without an event loop: each save ends at once, and no change of an alert or an
+ * offer is passed on.
+ */
 #ifndef TESTS_UNIT_GOVER_D_CORE_TEST_SAVE_AT_ONCE_H
 #define TESTS_UNIT_GOVER_D_CORE_TEST_SAVE_AT_ONCE_H
 
+#include "gover-d/alert/alerts.h"
+#include "gover-d/core/offers.h"
 #include "gover-d/core/save.h"
 #include "tests/unit/gover-d/core/test-change.h"
 
@@ -20,6 +25,16 @@ void save_contracts(struct manager *manager, void (*done)(void *userdata, int re
 void save_soon(struct manager *manager)
 {
 	(void)manager;
+}
+
+static void ignore_alert(void *userdata, const struct alert *alert, enum alert_event event)
+{
+	(void)userdata, (void)alert, (void)event;
+}
+
+static void ignore_offer(void *userdata, const struct offer *offer)
+{
+	(void)userdata, (void)offer;
 }
 
 #endif
