@@ -98,13 +98,6 @@ static void add_gap(struct history_fetch *h, int64_t end_ms)
 							 json_encode_moment(end_ms)));
 }
 
-static void list_work_gpus(const struct host *host, struct history_fetch *h)
-{
-	for (int i = 0; i < host->n_gpus; i++)
-		if (host_gpu_unit(&host->gpus[i], NULL) == GPU_WORK)
-			memcpy(h->work[h->n_work++], host->gpus[i].config.name, ID_MAX);
-}
-
 static bool counts_work(const struct history_fetch *h, const char *gpu)
 {
 	for (int i = 0; i < h->n_work; i++)
@@ -177,6 +170,7 @@ static int read_points(struct api_fetch *fetch, struct db_reader *reader)
 
 void api_get_history(struct api *api, struct api_request *request)
 {
+	const struct host *host = api->view->host;
 	const struct host_gpu *gpu;
 	struct steps range;
 	struct history_fetch *h;
@@ -191,8 +185,10 @@ void api_get_history(struct api *api, struct api_request *request)
 	if (!h)
 		return;
 	h->range = range;
-	list_work_gpus(api->view->host, h);
-	h->known = host_view_vgpu(api->view->host, request->param, &gpu);
+	for (int i = 0; i < host->n_gpus; i++)
+		if (host_gpu_unit(&host->gpus[i], NULL) == GPU_WORK)
+			memcpy(h->work[h->n_work++], host->gpus[i].config.name, ID_MAX);
+	h->known = host_view_vgpu(host, request->param, &gpu);
 	(void)id_copy(h->vgpu, request->param); /* cannot fail: the value was checked above */
 	api_fetch_submit(api, request, &h->fetch);
 }

@@ -102,13 +102,6 @@ static void free_job(struct token_job *save)
 	free(save);
 }
 
-static void erase(char *text)
-{
-	if (text)
-		explicit_bzero(text, strlen(text));
-	free(text);
-}
-
 /* Replies with the new token and its secret text. */
 static void reply_created(struct api *api, struct api_request *request)
 {
@@ -130,7 +123,9 @@ static void end_change(struct api_change *change, int result, const char *path)
 				       "%s cannot be written (%s): nothing was changed", path,
 				       strerror(-result));
 	done.call(done.userdata, result, &err);
-	erase(secret);
+	if (secret)
+		explicit_bzero(secret, strlen(secret));
+	free(secret);
 }
 
 static void done(struct worker_job *job)

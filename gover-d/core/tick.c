@@ -176,15 +176,6 @@ static void sample_physical(struct host_gpu *gpu, const struct gpu_io_sweep *swe
 }
 
 /*
- * True if the busy time could not be read. The first reading of a vGPU is not stale, because busy
- * time needs two readings.
- */
-static bool is_stale(const struct vgpu *vgpu)
-{
-	return !vgpu->row.busy_valid && (vgpu->row.read_errno || vgpu->row.dt_s > 0);
-}
-
-/*
  * A single late or missing sweep is only a gap. A GPU that is always too slow for its period has
  * nothing but gaps, so its telemetry is invalid.
  */
@@ -224,7 +215,8 @@ static void sample_gpu(struct manager *m, struct host_gpu *gpu, const struct gpu
 			continue;
 		}
 		attached = true;
-		if (sweep && is_stale(v))
+		/* The first reading is not stale, because busy time needs two readings. */
+		if (sweep && !v->row.busy_valid && (v->row.read_errno || v->row.dt_s > 0))
 			gpu->telemetry_valid = false;
 	}
 	if (gpu->list_errno && !attached) /* for example, its driver was removed */

@@ -337,18 +337,6 @@ static void end_stream(struct exchange *x)
 	x->stream->wake = x->stream->drop = NULL;
 }
 
-/*
- * Ends all streams. Call it before the daemon of libmicrohttpd stops, because a stopping daemon
- * must not have suspended connections.
- */
-static void end_streams(struct http *http)
-{
-	for (struct exchange *x = http->streams; x; x = x->next_stream) {
-		x->ending = true;
-		resume_stream(x);
-	}
-}
-
 /* --- requests --- */
 
 static void resume(struct exchange *x)
@@ -762,7 +750,11 @@ struct http *http_free(struct http *http)
 	unix_listener_remove(&http->socket);
 	while (http->suspended)
 		resume(http->suspended);
-	end_streams(http);
+	/* A stopping daemon of libmicrohttpd must not have suspended connections. */
+	for (struct exchange *x = http->streams; x; x = x->next_stream) {
+		x->ending = true;
+		resume_stream(x);
+	}
 	stop(&http->tcp);
 	stop(&http->unix_socket);
 	connection_table_free(http->table);
