@@ -107,18 +107,27 @@ static const struct {
 	 "requires root (run the command with sudo)"},
 };
 
-TEST(a_refused_user_reads_the_command_that_grants_the_right)
+/* Returns the users of a file with @text. */
+static struct users *load_users(const char *text)
 {
 	char path[] = "/tmp/gover-test-access.XXXXXX";
 	struct users *users = users_new();
 	int fd = mkstemp(path);
 
 	assert_true(fd >= 0);
-	dprintf(fd, "root:x:0:0::/root:/bin/sh\nbad name:x:1002:7::/:/bin/sh\n"
-		    "alice:x:1001:1001::/home/alice:/bin/sh\n");
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	(void)close(fd);
 	assert_int_equal(users_load(users, path), 0);
 	(void)unlink(path);
+	return users;
+}
+
+TEST(a_refused_user_reads_the_command_that_grants_the_right)
+{
+	struct users *users = load_users("root:x:0:0::/root:/bin/sh\n"
+					 "bad name:x:1002:7::/:/bin/sh\n"
+					 "alice:x:1001:1001::/home/alice:/bin/sh\n");
+
 	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
 		struct access_rules rules = refusals[i].rules;
 		struct principal principal = {
@@ -211,16 +220,9 @@ TEST(lines_of_the_user_file)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		char path[] = "/tmp/gover-test-access.XXXXXX", name[USERS_NAME_MAX] = "";
-		struct users *users = users_new();
-		int fd = mkstemp(path);
+		struct users *users = load_users(rows[i].text);
+		char name[USERS_NAME_MAX] = "";
 
-		assert_true(fd >= 0);
-		assert_int_equal(write(fd, rows[i].text, strlen(rows[i].text)),
-				 strlen(rows[i].text));
-		(void)close(fd);
-		assert_int_equal(users_load(users, path), 0);
-		(void)unlink(path);
 		if (users_find(users, rows[i].uid, name) != (rows[i].name != NULL) ||
 		    strcmp(name, rows[i].name ? rows[i].name : "") != 0)
 			fail_msg("row %zu: \"%s\"", i, name);

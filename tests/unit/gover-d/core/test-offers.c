@@ -483,16 +483,22 @@ TEST_WITH(only_an_open_offer_can_be_claimed, set_up_manager, tear_down_manager)
 	assert_null(host_find_vgpu(&manager.host, "new", NULL));
 }
 
-TEST_WITH(a_claim_with_a_used_id_leaves_the_offer_open, set_up_manager, tear_down_manager)
+/* Sells vGPU "old", and opens an offer. */
+static void sell_old_and_open(int initial_cap_pct)
 {
 	struct contract contract = {
 		.id = "old",
-		.terms = {.initial_cap_pct = 40, .weight = 1},
+		.terms = {.initial_cap_pct = initial_cap_pct, .weight = 1},
 		.labels = json_object(),
 	};
 
 	assert_int_equal(await_change(control_vgpu_add(&manager, &contract, at_end, &err)), 0);
 	assert_non_null(open_on("gpu0"));
+}
+
+TEST_WITH(a_claim_with_a_used_id_leaves_the_offer_open, set_up_manager, tear_down_manager)
+{
+	sell_old_and_open(40);
 	assert_int_equal(claim(1, "key", "old"), CONTROL_E_EXISTS);
 	assert_int_equal(offers_find(offers, 1)->life.state, OFFER_OPEN);
 	assert_int_equal(claim(1, "key", "new"), 0);
@@ -500,14 +506,7 @@ TEST_WITH(a_claim_with_a_used_id_leaves_the_offer_open, set_up_manager, tear_dow
 
 TEST_WITH(a_claim_that_no_longer_fits_closes_the_offer, set_up_manager, tear_down_manager)
 {
-	struct contract contract = {
-		.id = "old",
-		.terms = {.initial_cap_pct = 95, .weight = 1},
-		.labels = json_object(),
-	};
-
-	assert_int_equal(await_change(control_vgpu_add(&manager, &contract, at_end, &err)), 0);
-	assert_non_null(open_on("gpu0"));
+	sell_old_and_open(95);
 	assert_int_equal(claim(1, "key", "new"), CONTROL_E_DOES_NOT_FIT);
 	assert_int_equal(offers_find(offers, 1)->life.state, OFFER_CLOSED);
 	assert_null(offers_live(offers, "gpu0"));
