@@ -479,22 +479,28 @@ static bool find_beside(const struct doctor_input *input, const char *name, char
 	return snprintf(ret_path, PATH_MAX, "%s%s", library, name) < PATH_MAX;
 }
 
-static void check_library32(const struct doctor_input *input, struct finding *finding)
+static void check_beside(const struct doctor_input *input, const char *name, const char *programs,
+			 struct finding *finding)
 {
 	char path[PATH_MAX];
 
+	if (!find_beside(input, name, path))
+		finding->state = FINDING_SKIPPED;
+	else if (access(path, R_OK) < 0)
+		finding_set(finding, FINDING_WARN, INSTALL,
+			    "frames of %s programs are not counted: %s is missing", programs, path);
+	else
+		finding_set(finding, FINDING_OK, "", "frames of %s programs are counted by %s",
+			    programs, path);
+}
+
+static void check_library32(const struct doctor_input *input, struct finding *finding)
+{
 #ifndef __x86_64__
 	finding->state = FINDING_SKIPPED; /* no 32-bit programs */
 	return;
 #endif
-	if (!find_beside(input, "32/libgover-fps.so", path))
-		finding->state = FINDING_SKIPPED;
-	else if (access(path, R_OK) < 0)
-		finding_set(finding, FINDING_WARN, INSTALL,
-			    "frames of 32-bit programs are not counted: %s is missing", path);
-	else
-		finding_set(finding, FINDING_OK, "", "frames of 32-bit programs are counted by %s",
-			    path);
+	check_beside(input, "32/libgover-fps.so", "32-bit", finding);
 }
 
 /* Returns true if the Vulkan loader finds the layer. */
@@ -519,20 +525,11 @@ static bool has_manifest(const struct doctor_input *input)
 
 static void check_vulkan(const struct doctor_input *input, struct finding *finding)
 {
-	char path[PATH_MAX];
-
-	if (!find_beside(input, "libgover-fps-layer.so", path))
-		finding->state = FINDING_SKIPPED;
-	else if (access(path, R_OK) < 0)
-		finding_set(finding, FINDING_WARN, INSTALL,
-			    "frames of Vulkan programs are not counted: %s is missing", path);
-	else if (!has_manifest(input))
+	check_beside(input, "libgover-fps-layer.so", "Vulkan", finding);
+	if (finding->state == FINDING_OK && !has_manifest(input))
 		finding_set(finding, FINDING_WARN, INSTALL,
 			    "frames of Vulkan programs are not counted: the Vulkan loader has no "
 			    "implicit_layer.d/gover_fps.json");
-	else
-		finding_set(finding, FINDING_OK, "", "frames of Vulkan programs are counted by %s",
-			    path);
 }
 
 static void check_layer(const struct doctor_input *input, struct finding *finding)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scopes of users and their names, and what an address discloses about a caller.
+ * Scopes of users and their names, what an address discloses about a caller, and the messages of
+ * refused requests.
  */
 #include <arpa/inet.h>
 #include <stdio.h>

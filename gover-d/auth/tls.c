@@ -3,7 +3,8 @@
  * Loads a certificate and its key, together called a pair, with the CAs of client certificates. The
  * pair is validated here, because libmicrohttpd would report an invalid pair only as a failed
  * start. The worker reads changed files. A replaced pair is freed when no handshake can use it any
- * longer.
+ * longer. The subjects of the sections [client NAME] are parsed here too, because they are compared
+ * with those of certificates.
  */
 #include <errno.h>
 #include <gnutls/x509.h>

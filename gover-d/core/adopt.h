@@ -27,9 +27,8 @@ void adopt_gpu(struct manager *manager, struct host_gpu *gpu, struct instant now
 
 /*
  * Adopts a vGPU that the backend has and the daemon does not manage (rule 12).
- * @initial_cap_pct 0: unknown. -EINVAL: the name
- * is not a valid id, or a vGPU of another GPU has this name. -ENOSPC: the GPU has too many vGPUs.
- * Other errors: the vGPU cannot be attached.
+ * @initial_cap_pct 0: unknown. -EINVAL: the name is not a valid id, or a vGPU of another GPU has
+ * this name. -ENOSPC: the GPU has too many vGPUs. Other errors: the vGPU cannot be attached.
  */
 int adopt_found(struct manager *manager, struct host_gpu *gpu, const char *id, int initial_cap_pct,
 		struct instant now, struct err *reterr);
