@@ -418,8 +418,7 @@ void cgroup_close(struct cgroup_files *files)
 			    &files->weight};
 
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
-		if (*fds[i] >= 0)
-			(void)close(*fds[i]);
+		cleanup_closep(fds[i]);
 		*fds[i] = -1;
 	}
 }
@@ -716,10 +715,7 @@ static int enable_below(const struct cgroup_host *host, const char *group, const
 		r = file_read_text(path, list, sizeof(list));
 	if (r < 0)
 		return r;
-	for (char *next = list, *word; (word = strsep(&next, " "));)
-		if (strcmp(word, controller + 1) == 0)
-			return 0;
-	return file_write_text(path, controller);
+	return list_has(list, ' ', controller + 1) ? 0 : file_write_text(path, controller);
 }
 
 static int v2_admit(const struct cgroup_host *host, const char *group)

@@ -443,21 +443,22 @@ static struct tenant *find_group(struct groups *groups, const char *id)
 	return add(groups, id, search.name);
 }
 
-/* Writes the name of the control group of a tenant. */
-static int group_of(const struct groups *groups, const struct tenant *tenant,
-		    char ret_group[PATH_MAX])
+/* Writes the path of @file of a tenant; "": of its control group. */
+static int path_of(const struct groups *groups, const struct tenant *tenant, const char *file,
+		   char ret_path[PATH_MAX])
 {
-	return snprintf(ret_group, PATH_MAX, "%s/%s", groups->root, tenant->name) < PATH_MAX
-		       ? 0
-		       : -ENAMETOOLONG;
+	char group[PATH_MAX];
+
+	if (snprintf(group, sizeof(group), "%s/%s", groups->root, tenant->name) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	return cgroup_path(&groups->host, 0, group, file, ret_path);
 }
 
 static bool exists(const struct groups *groups, const struct tenant *tenant)
 {
-	char group[PATH_MAX], path[PATH_MAX];
+	char path[PATH_MAX];
 
-	return group_of(groups, tenant, group) == 0 &&
-	       cgroup_path(&groups->host, 0, group, "", path) == 0 &&
+	return path_of(groups, tenant, "", path) == 0 &&
 	       (access(path, F_OK) == 0 || errno != ENOENT);
 }
 
@@ -495,26 +496,6 @@ static void expire_groups(struct groups *groups)
 			tenant->used = false;
 		tenant->gone++;
 	}
-}
-
-static int count_groups(const struct groups *groups)
-{
-	int n = 0;
-
-	for (int i = 0; i < TENANTS_MAX; i++)
-		n += groups->tenants[i].used && !groups->tenants[i].gone;
-	return n;
-}
-
-static int read_group_file(const struct groups *groups, const struct tenant *tenant,
-			   const char *file, char *text, int size)
-{
-	char group[PATH_MAX], path[PATH_MAX];
-	int r = group_of(groups, tenant, group);
-
-	if (r == 0)
-		r = cgroup_path(&groups->host, 0, group, file, path);
-	return r == 0 ? file_read_text(path, text, (size_t)size) : r;
 }
 
 struct gpu {
@@ -805,8 +786,10 @@ static void drm_detach(struct gpu_vgpu *vgpu)
 /* The schedulers of GPUs serve their programs in turn, so that each vGPU can have an equal part. */
 static int equal_pct(const struct gpu *gpu)
 {
-	int n = count_groups(&gpu->groups);
+	int n = 0;
 
+	for (int i = 0; i < TENANTS_MAX; i++)
+		n += gpu->groups.tenants[i].used && !gpu->groups.tenants[i].gone;
 	return n > 100 ? 1 : 100 / (n > 0 ? n : 1);
 }
 
@@ -814,9 +797,10 @@ static int equal_pct(const struct gpu *gpu)
 static bool read_dmem(const struct gpu_vgpu *vgpu, const char *file, uint64_t *ret_bytes)
 {
 	const struct gpu *gpu = vgpu->gpu;
-	char text[DMEM_TEXT_MAX];
+	char path[PATH_MAX], text[DMEM_TEXT_MAX];
 
-	return read_group_file(&gpu->groups, vgpu->tenant, file, text, sizeof(text)) >= 0 &&
+	return path_of(&gpu->groups, vgpu->tenant, file, path) == 0 &&
+	       file_read_text(path, text, sizeof(text)) >= 0 &&
 	       truth_parse_dmem(text, gpu->device, ret_bytes) == 0;
 }
 

@@ -446,8 +446,7 @@ static int open_file(const struct gpu_vgpu *vgpu, const char *name, int flags)
 
 	if (r == 0)
 		return fd < 0 ? -error : fd;
-	if (fd >= 0)
-		(void)close(fd);
+	cleanup_closep(&fd);
 	return r;
 }
 

@@ -571,9 +571,7 @@ static bool has_stopped(const struct gpu_io *io)
 	return io->stopped;
 }
 
-/*
- * Ends the thread and frees everything. If a step hangs, the thread does this when the step ends.
- */
+/* Ends the thread and frees everything. If a step hangs, the thread does this when it ends. */
 static void stop_thread(struct gpu_io *io)
 {
 	bool stopped;
@@ -801,27 +799,30 @@ int gpu_io_read(struct gpu_io *io, struct gpu_vgpu *vgpu, uint64_t now_mono_ns,
 
 int gpu_io_write_cap(struct gpu_io *io, struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
 {
-	return make_call(io,
-			 &(struct call){.kind = CALL_WRITE_CAP,
-					.vgpu = vgpu,
-					.now_ns = now_mono_ns,
-					.number = {cap_pct}},
-			 NULL);
+	struct call call = {
+		.kind = CALL_WRITE_CAP, .vgpu = vgpu, .now_ns = now_mono_ns, .number = {cap_pct}};
+
+	return make_call(io, &call, NULL);
 }
 
 int gpu_io_write_memory(struct gpu_io *io, struct gpu_vgpu *vgpu, uint64_t max_bytes)
 {
-	return make_call(
-		io, &(struct call){.kind = CALL_WRITE_MEMORY, .vgpu = vgpu, .bytes = max_bytes},
-		NULL);
+	struct call call = {.kind = CALL_WRITE_MEMORY, .vgpu = vgpu, .bytes = max_bytes};
+
+	return make_call(io, &call, NULL);
+}
+
+static int write_numbers(struct gpu_io *io, enum call_kind kind, struct gpu_vgpu *vgpu, int first,
+			 int second)
+{
+	struct call call = {.kind = kind, .vgpu = vgpu, .number = {first, second}};
+
+	return make_call(io, &call, NULL);
 }
 
 int gpu_io_write_ceiling(struct gpu_io *io, struct gpu_vgpu *vgpu, int ceiling_pct)
 {
-	return make_call(
-		io,
-		&(struct call){.kind = CALL_WRITE_CEILING, .vgpu = vgpu, .number = {ceiling_pct}},
-		NULL);
+	return write_numbers(io, CALL_WRITE_CEILING, vgpu, ceiling_pct, 0);
 }
 
 static int read_number(struct gpu_io *io, enum call_kind kind, struct gpu_vgpu *vgpu,
@@ -848,17 +849,12 @@ int gpu_io_read_initial_cap(struct gpu_io *io, struct gpu_vgpu *vgpu, int *ret_c
 int gpu_io_write_initial_cap(struct gpu_io *io, struct gpu_vgpu *vgpu, int initial_cap_pct,
 			     int cap_pct)
 {
-	return make_call(io,
-			 &(struct call){.kind = CALL_WRITE_INITIAL_CAP,
-					.vgpu = vgpu,
-					.number = {initial_cap_pct, cap_pct}},
-			 NULL);
+	return write_numbers(io, CALL_WRITE_INITIAL_CAP, vgpu, initial_cap_pct, cap_pct);
 }
 
 int gpu_io_renew(struct gpu_io *io, struct gpu_vgpu *vgpu, int lease_ms)
 {
-	return make_call(io, &(struct call){.kind = CALL_RENEW, .vgpu = vgpu, .number = {lease_ms}},
-			 NULL);
+	return write_numbers(io, CALL_RENEW, vgpu, lease_ms, 0);
 }
 
 /* --- functions that never wait for the GPU --- */

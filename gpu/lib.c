@@ -171,11 +171,6 @@ static int control_path(const char *socket, char ret_path[GPU_SOCKET_MAX])
 	return n < GPU_SOCKET_MAX ? 0 : -ENAMETOOLONG;
 }
 
-static bool is_unserved(int error)
-{
-	return error == -ECONNREFUSED || error == -ENOENT;
-}
-
 static int start(struct arbiter *arbiter, struct err *reterr)
 {
 	if (arbiter->now_ns < arbiter->start_ns)
@@ -194,7 +189,7 @@ static int open_control(struct arbiter *arbiter, struct err *reterr)
 
 	if (r == 0)
 		r = compute_control_open(&arbiter->control, path);
-	if (is_unserved(r) && arbiter->starts) {
+	if ((r == -ECONNREFUSED || r == -ENOENT) && arbiter->starts) {
 		r = start(arbiter, reterr);
 		if (r < 0)
 			return r;
@@ -336,6 +331,14 @@ static const struct compute_tenant *find_tenant(const struct arbiter *arbiter, c
 		if (strcmp(arbiter->tenants[i].id, id) == 0)
 			return &arbiter->tenants[i];
 	return NULL;
+}
+
+static void remove_tenant(struct arbiter *arbiter, const char *id)
+{
+	const struct compute_tenant *tenant = find_tenant(arbiter, id, COMPUTE_TENANT_NONE);
+
+	if (tenant)
+		(void)set_tenant(arbiter, COMPUTE_REMOVE, tenant->index, 0);
 }
 
 /* A counter that continues when the counters of the arbiter begin at 0 again. */
@@ -583,7 +586,6 @@ static void init_tenant(struct compute_tenant *tenant, int cap_pct)
 /* Adds the tenant of a new control group. A tenant of a removed group with this name is removed. */
 static int add_new(struct gpu *gpu, const char *group, int cap_pct, struct err *reterr)
 {
-	const struct compute_tenant *old;
 	struct compute_tenant tenant;
 	int r;
 
@@ -594,9 +596,7 @@ static int add_new(struct gpu *gpu, const char *group, int cap_pct, struct err *
 	r = refresh(gpu, gpu->arbiter.now_ns, reterr);
 	if (r < 0)
 		return r;
-	old = find_tenant(&gpu->arbiter, tenant.id, COMPUTE_TENANT_NONE);
-	if (old)
-		(void)set_tenant(&gpu->arbiter, COMPUTE_REMOVE, old->index, 0);
+	remove_tenant(&gpu->arbiter, tenant.id);
 	r = add_tenant(&gpu->arbiter, &tenant);
 	return r < 0 ? err_fail(reterr, -r, "socket %s: tenant %s cannot be added: %s",
 				gpu->arbiter.socket, tenant.id, strerror(-r))
@@ -625,16 +625,12 @@ static int lib_create(struct gpu *gpu, const char *id, int cap_pct, struct err *
 static int lib_destroy(struct gpu *gpu, const char *id, struct err *reterr)
 {
 	int r = cgroup_tree_destroy(&gpu->tree, id, reterr);
-	const struct compute_tenant *tenant;
 	char group[PATH_MAX], name[COMPUTE_ID_MAX];
 
 	/* If the arbiter cannot be reached, open() or create() removes the tenant later. */
 	if (r == 0 && cgroup_tree_vgpu(&gpu->tree, id, group) == 0 && tenant_id(group, name) == 0 &&
-	    refresh(gpu, gpu->arbiter.now_ns, NULL) == 0) {
-		tenant = find_tenant(&gpu->arbiter, name, COMPUTE_TENANT_NONE);
-		if (tenant)
-			(void)set_tenant(&gpu->arbiter, COMPUTE_REMOVE, tenant->index, 0);
-	}
+	    refresh(gpu, gpu->arbiter.now_ns, NULL) == 0)
+		remove_tenant(&gpu->arbiter, name);
 	return r;
 }
 

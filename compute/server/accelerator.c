@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/file.h"
 #include "base/parse.h"
 #include "compute/channel/memfd.h"
@@ -51,8 +52,7 @@ static int take_slot(struct accelerator *accelerator, struct accelerator_client 
 static void free_client(struct accelerator_client *client)
 {
 	compute_memfd_unmap_page(client->page);
-	if (client->schedstat_fd >= 0)
-		(void)close(client->schedstat_fd);
+	cleanup_closep(&client->schedstat_fd);
 	free(client);
 }
 
@@ -151,8 +151,7 @@ int accelerator_connect(struct accelerator *accelerator, const char *group,
 
 	if (!client) {
 		compute_memfd_unmap_page(page);
-		if (schedstat_fd >= 0)
-			(void)close(schedstat_fd);
+		cleanup_closep(&schedstat_fd);
 		return -ENOMEM;
 	}
 	client->page = page;
@@ -220,10 +219,9 @@ static uint64_t excuses_ns(const struct accelerator_client *client)
 		return client->reading.build_ns;
 	delay = strchr(text, ' '); /* "RUN_NS DELAY_NS TIMESLICES" */
 	end = delay ? strchr(delay + 1, ' ') : NULL;
-	if (!end)
-		return client->reading.build_ns;
-	*end = '\0';
-	if (parse_int(delay + 1, 0, INT64_MAX, &delay_ns) < 0)
+	if (end)
+		*end = '\0';
+	if (!end || parse_int(delay + 1, 0, INT64_MAX, &delay_ns) < 0)
 		return client->reading.build_ns;
 	return client->reading.build_ns + (uint64_t)delay_ns;
 }
@@ -502,34 +500,17 @@ static int change(struct accelerator *accelerator, const struct compute_request 
 	return 0;
 }
 
-static int add(struct accelerator *accelerator, const struct compute_request *request,
-	       uint64_t now_ns, struct accelerator_tenant **ret_tenant)
+/* @ret_tenant: the tenant that was added or changed. */
+static int execute(struct accelerator *accelerator, const struct compute_request *request,
+		   uint64_t now_ns, struct compute_reply *reply,
+		   struct accelerator_tenant **ret_tenant)
 {
 	const struct arbiter_share share = {
 		.weight = request->weight,
 		.cap_pct = request->cap_pct,
 		.guarantee_pct = request->guarantee_pct,
 	};
-
-	return add_tenant(accelerator, request->id, &share, request->memory_max_bytes, now_ns,
-			  ret_tenant);
-}
-
-static int set_discipline(struct accelerator *accelerator, const char *name, uint64_t now_ns)
-{
-	const struct arbiter_discipline *discipline = arbiter_discipline_find(name);
-
-	if (!discipline)
-		return -EINVAL;
-	arbiter_set_discipline(&accelerator->arbiter, discipline, now_ns);
-	return 0;
-}
-
-/* Requests that name no tenant. @ret_tenant: the new tenant. */
-static int execute(struct accelerator *accelerator, const struct compute_request *request,
-		   uint64_t now_ns, struct compute_reply *reply,
-		   struct accelerator_tenant **ret_tenant)
-{
+	const struct arbiter_discipline *discipline;
 	struct accelerator_tenant *tenant;
 	int r;
 
@@ -540,9 +521,14 @@ static int execute(struct accelerator *accelerator, const struct compute_request
 		list(accelerator, request->tenant, reply);
 		return 0;
 	case COMPUTE_ADD:
-		return add(accelerator, request, now_ns, ret_tenant);
+		return add_tenant(accelerator, request->id, &share, request->memory_max_bytes,
+				  now_ns, ret_tenant);
 	case COMPUTE_SET_DISCIPLINE:
-		return set_discipline(accelerator, request->id, now_ns);
+		discipline = arbiter_discipline_find(request->id);
+		if (!discipline)
+			return -EINVAL;
+		arbiter_set_discipline(&accelerator->arbiter, discipline, now_ns);
+		return 0;
 	case COMPUTE_SET_SLICE:
 		arbiter_set_slice(&accelerator->arbiter, request->slice_ns, now_ns);
 		return 0;
@@ -637,8 +623,7 @@ void accelerator_free(struct accelerator *accelerator)
 	if (accelerator->beacon)
 		__atomic_store_n(&accelerator->beacon->stamp_ns, 0, __ATOMIC_RELEASE);
 	compute_memfd_unmap_beacon(accelerator->beacon);
-	if (accelerator->beacon_fd >= 0)
-		(void)close(accelerator->beacon_fd);
+	cleanup_closep(&accelerator->beacon_fd);
 	free(accelerator);
 }
 

@@ -136,8 +136,7 @@ static void end_connection(struct server *server, struct connection *connection)
 		server->n_controls--;
 	else
 		server->n_pending--;
-	if (connection->schedstat_fd >= 0)
-		(void)close(connection->schedstat_fd);
+	cleanup_closep(&connection->schedstat_fd);
 	(void)close(connection->watched.fd);
 }
 
@@ -226,10 +225,8 @@ void server_close(struct server *server)
 	free_ended(server);
 	accelerator_free(server->accelerator);
 	for (size_t i = 0; i < WATCH_CONNECTION; i++)
-		if (server->own[i].fd >= 0)
-			(void)close(server->own[i].fd);
-	if (server->epoll >= 0)
-		(void)close(server->epoll);
+		cleanup_closep(&server->own[i].fd);
+	cleanup_closep(&server->epoll);
 	free(server);
 }
 
@@ -377,8 +374,7 @@ static void read_client(struct server *server, struct connection *connection)
 			server->n_pending--;
 	}
 	for (unsigned int i = 0; n > 0 && i < n_fds; i++)
-		if (fds[i] >= 0)
-			(void)close(fds[i]);
+		cleanup_closep(&fds[i]);
 	if (r < 0)
 		end_connection(server, connection);
 }

@@ -154,11 +154,8 @@ static size_t print(char *text, const char *pci, const struct memory *memory)
 static int write_text(const char *path, const char *text, size_t length)
 {
 	CLEANUP_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	ssize_t n;
+	ssize_t n = fd < 0 ? -1 : write(fd, text, length);
 
-	if (fd < 0)
-		return -errno;
-	n = write(fd, text, length);
 	if (n < 0)
 		return -errno;
 	return (size_t)n == length ? 0 : -ENOSPC;
@@ -194,14 +191,19 @@ static uint32_t total_ms(const struct functions *functions)
 	return sum_ms;
 }
 
+static void lose(struct function *function)
+{
+	xe_files_close(&function->quantum);
+	*function = (struct function){.link = 0};
+}
+
 static int find_one(struct functions *functions, int vf, ino_t link)
 {
 	struct function *function = &functions->all[vf];
 	char pci[XE_PCI_MAX];
 	int r;
 
-	xe_files_close(&function->quantum);
-	*function = (struct function){.link = 0};
+	lose(function);
 	r = xe_place_vf(&functions->place, vf, pci);
 	if (r == 0)
 		r = xe_files_open(&functions->place, vf, "exec_quantum_ms", &function->quantum);
@@ -216,12 +218,6 @@ static int find_one(struct functions *functions, int vf, ino_t link)
 	xe_place_id(pci, function->id);
 	function->link = link;
 	return 1;
-}
-
-static void lose(struct function *function)
-{
-	xe_files_close(&function->quantum);
-	*function = (struct function){.link = 0};
 }
 
 /* After an error. The next call finds these functions again, because they have no caps yet. */
@@ -337,11 +333,6 @@ static int open_functions(struct functions *functions, struct err *reterr)
 	close_functions(functions);
 	return err_fail(reterr, -r, "GPU %s: exec_quantum_ms: %s", functions->place.pci,
 			xe_error_text(r));
-}
-
-static bool have_driver(const struct functions *functions)
-{
-	return xe_files_exist(&functions->place, 0, "exec_quantum_ms", &functions->all[0].quantum);
 }
 
 /* --- caps --- */
@@ -804,7 +795,7 @@ static void count(struct gpu *gpu, uint64_t now_ns)
 /* The driver was unbound. Finds it again if it was bound again meanwhile. */
 static int find_driver(struct gpu *gpu)
 {
-	struct xe_place *place = xmalloc(sizeof(*place));
+	CLEANUP_FREE struct xe_place *place = xmalloc(sizeof(*place));
 	int r = xe_place_find(gpu->root, gpu->functions.place.pci, place, &gpu->lost);
 
 	if (r == 0) {
@@ -812,7 +803,6 @@ static int find_driver(struct gpu *gpu)
 		if (r < 0)
 			(void)err_fail(&gpu->lost, -r, "exec_quantum_ms: %s", xe_error_text(r));
 	}
-	free(place);
 	if (r < 0)
 		return -ENODEV;
 	gpu->lost.msg[0] = '\0';
@@ -825,7 +815,10 @@ static int find_driver(struct gpu *gpu)
 /* Finds the enabled functions. The time until now belongs to the earlier set. */
 static int find(struct gpu *gpu)
 {
-	int r = have_driver(&gpu->functions) ? 0 : find_driver(gpu);
+	const struct functions *functions = &gpu->functions;
+	bool bound =
+		xe_files_exist(&functions->place, 0, "exec_quantum_ms", &functions->all[0].quantum);
+	int r = bound ? 0 : find_driver(gpu);
 
 	if (r == 0)
 		r = find_functions(&gpu->functions);
@@ -863,12 +856,11 @@ static void describe_problem(const struct gpu *gpu, struct err *ret_problem)
 
 static bool xe_present(const struct gpu_config *config)
 {
-	struct xe_place *place = xmalloc(sizeof(*place));
+	CLEANUP_FREE struct xe_place *place = xmalloc(sizeof(*place));
 	bool present = xe_place_all(gpu_sysfs(config), place, 1) > 0;
 
 	if (present && config->parent[0])
 		present = xe_place_find(gpu_sysfs(config), config->parent, place, NULL) == 0;
-	free(place);
 	return present;
 }
 

@@ -35,18 +35,17 @@
 #include "monitor/fps/fps.h"
 #include "monitor/fps/totals.h"
 
-#define FPS_BPF_SYMBOLS_MAX 8
+#define SYMBOLS_MAX 8
 
 /* File offsets of the functions that present, where a uprobe can be attached. */
-struct fps_bpf_symbols {
-	uint64_t offset[FPS_BPF_SYMBOLS_MAX];
+struct symbols {
+	uint64_t offset[SYMBOLS_MAX];
 	int n;
 };
 
-#define FILE_MAX_BYTES (64u << 20)
-#define TABLE_MAX_BYTES \
-	(8u << 20) /* maximum bytes of one table of symbols or names; Mesa needs 2 MB */
-#define SEGMENTS_MAX 256
+#define FILE_MAX_BYTES	(64u << 20)
+#define TABLE_MAX_BYTES (8u << 20) /* of one table of symbols or names; Mesa needs 2 MB */
+#define SEGMENTS_MAX	256
 
 static const char *const functions[] = {
 	"glXSwapBuffers",
@@ -56,7 +55,7 @@ static const char *const functions[] = {
 	"eglSwapBuffersWithDamageEXT",
 	"vkQueuePresentKHR",
 };
-_Static_assert(ARRAY_SIZE(functions) <= FPS_BPF_SYMBOLS_MAX, "each function has an offset");
+_Static_assert(ARRAY_SIZE(functions) <= SYMBOLS_MAX, "each function has an offset");
 
 /*
  * libGL of libglvnd forwards this function to libGLX. The BPF program is attached in libGLX only,
@@ -214,16 +213,16 @@ static bool is_function(const char *name, bool forwarded)
 }
 
 /* Adds @offset unless it is known, because two names may refer to the same function. */
-static void add_offset(struct fps_bpf_symbols *symbols, uint64_t offset)
+static void add_offset(struct symbols *symbols, uint64_t offset)
 {
 	for (int i = 0; i < symbols->n; i++)
 		if (symbols->offset[i] == offset)
 			return;
-	if (symbols->n < FPS_BPF_SYMBOLS_MAX)
+	if (symbols->n < SYMBOLS_MAX)
 		symbols->offset[symbols->n++] = offset;
 }
 
-static int find_functions(const struct image *image, struct fps_bpf_symbols *symbols)
+static int find_functions(const struct image *image, struct symbols *symbols)
 {
 	bool forwarded = forwards(image->elf);
 	Elf_Data *table, *names;
@@ -245,9 +244,9 @@ static int find_functions(const struct image *image, struct fps_bpf_symbols *sym
  * another negative errno. ret_symbols->n is 0 if the library has no function that presents, or only
  * one that calls another library. That library is examined separately.
  */
-static int fps_bpf_symbols_read(int fd, struct fps_bpf_symbols *ret_symbols)
+static int read_symbols(int fd, struct symbols *ret_symbols)
 {
-	struct fps_bpf_symbols symbols = {.n = 0};
+	struct symbols symbols = {.n = 0};
 	struct image image = {.size = 0};
 	int r = copy_file(fd, &image);
 
@@ -261,8 +260,6 @@ static int fps_bpf_symbols_read(int fd, struct fps_bpf_symbols *ret_symbols)
 	free(image.bytes);
 	return r;
 }
-
-struct fps_bpf_files;
 
 #define LOADER_CACHE  "/etc/ld.so.cache"
 #define FILES_MAX     256
@@ -282,7 +279,7 @@ struct file {
 	char vgpu[ID_MAX]; /* vGPU whose scan found the file first; "": the loader cache */
 	bool shared;	   /* another vGPU uses the file too */
 	unsigned int seen; /* number of the last scan that found the file */
-	struct bpf_link *links[FPS_BPF_SYMBOLS_MAX];
+	struct bpf_link *links[SYMBOLS_MAX];
 	int n_links;
 	bool failed; /* not all functions could be attached */
 };
@@ -293,7 +290,7 @@ struct group {
 	char folder[PATH_MAX];
 };
 
-struct fps_bpf_files {
+struct files {
 	struct bpf_program *present;
 	pthread_t thread;
 	bool started;
@@ -317,7 +314,7 @@ struct fps_bpf_files {
 	atomic_int counted, refused;
 };
 
-static struct file *file_find(struct fps_bpf_files *files, const struct stat *st)
+static struct file *file_find(struct files *files, const struct stat *st)
 {
 	for (int i = 0; i < files->n_files; i++)
 		if (files->files[i].dev == st->st_dev && files->files[i].ino == st->st_ino)
@@ -325,7 +322,7 @@ static struct file *file_find(struct fps_bpf_files *files, const struct stat *st
 	return NULL;
 }
 
-static bool has_room(const struct fps_bpf_files *files)
+static bool has_room(const struct files *files)
 {
 	int same = 0;
 
@@ -338,11 +335,11 @@ static bool has_room(const struct fps_bpf_files *files)
  * Attaches the BPF program to each function of the file @path that presents a frame. If some
  * attachments fail, the others remain.
  */
-static int file_attach(struct fps_bpf_files *files, struct file *file, const char *path, int fd)
+static int file_attach(struct files *files, struct file *file, const char *path, int fd)
 {
 	struct bpf_uprobe_opts options = {.sz = sizeof(options)};
-	struct fps_bpf_symbols found;
-	int r = fps_bpf_symbols_read(fd, &found);
+	struct symbols found;
+	int r = read_symbols(fd, &found);
 
 	for (int i = 0; r == 0 && i < found.n; i++) {
 		struct bpf_link *link = bpf_program__attach_uprobe_opts(files->present, -1, path,
@@ -368,7 +365,7 @@ static void file_detach(struct file *file)
  */
 static void add_file(void *userdata, const char *path)
 {
-	struct fps_bpf_files *files = userdata;
+	struct files *files = userdata;
 	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct file fresh = {.seen = files->scans};
 	struct file *known;
@@ -404,7 +401,7 @@ static void add_file(void *userdata, const char *path)
  * Scans the loader cache of the host if the cache has changed; otherwise marks the files of the
  * cache as seen.
  */
-static void scan_host(struct fps_bpf_files *files)
+static void scan_host(struct files *files)
 {
 	struct stat st;
 
@@ -420,7 +417,7 @@ static void scan_host(struct fps_bpf_files *files)
 	(void)fps_bpf_scan_cache(LOADER_CACHE, add_file, files);
 }
 
-static void publish_stats(struct fps_bpf_files *files)
+static void publish_stats(struct files *files)
 {
 	int counted = 0, refused = files->over_limit;
 
@@ -436,7 +433,7 @@ static void publish_stats(struct fps_bpf_files *files)
  * Copies the groups, because the event loop may change them during the scan. Returns NULL if there
  * are no groups.
  */
-static struct group *copy_groups(struct fps_bpf_files *files, size_t *ret_n)
+static struct group *copy_groups(struct files *files, size_t *ret_n)
 {
 	struct group *copy = NULL;
 
@@ -462,7 +459,7 @@ static bool has_group(const struct group *groups, size_t n, const char *id)
  * Detaches from files that only a removed vGPU used, and from files that were not used for a long
  * time.
  */
-static void drop_unneeded(struct fps_bpf_files *files, const struct group *groups, size_t n)
+static void drop_unneeded(struct files *files, const struct group *groups, size_t n)
 {
 	for (int i = files->n_files; i-- > 0;) {
 		struct file *file = &files->files[i];
@@ -476,7 +473,7 @@ static void drop_unneeded(struct fps_bpf_files *files, const struct group *group
 	}
 }
 
-static void scan_once(struct fps_bpf_files *files)
+static void scan_once(struct files *files)
 {
 	CLEANUP_FREE struct group *groups = NULL;
 	size_t n;
@@ -504,7 +501,7 @@ static void scan_once(struct fps_bpf_files *files)
 
 static void *run_thread(void *userdata)
 {
-	struct fps_bpf_files *files = userdata;
+	struct files *files = userdata;
 
 	pthread_mutex_lock(&files->lock);
 	while (!files->stop) {
@@ -524,7 +521,7 @@ static void *run_thread(void *userdata)
 }
 
 /* Starts the thread with all signals blocked, because the event loop handles signals. */
-static int start_thread(struct fps_bpf_files *files)
+static int start_thread(struct files *files)
 {
 	sigset_t all, before;
 	int r;
@@ -538,7 +535,7 @@ static int start_thread(struct fps_bpf_files *files)
 }
 
 /* Stops the thread. Returns false if the thread is blocked. */
-static bool end_thread(struct fps_bpf_files *files)
+static bool end_thread(struct files *files)
 {
 	struct timespec until;
 
@@ -557,7 +554,7 @@ static bool end_thread(struct fps_bpf_files *files)
  * Detaches from all files. @files may be NULL. Returns false if the thread is blocked. In this case
  * nothing is freed, and the caller must not free @present.
  */
-static bool files_free(struct fps_bpf_files *files)
+static bool files_free(struct files *files)
 {
 	if (!files)
 		return true;
@@ -578,9 +575,9 @@ static bool files_free(struct fps_bpf_files *files)
  * errno if no library could be attached. @present must stay valid until files_free()
  * succeeds.
  */
-static int files_new(struct bpf_program *present, struct fps_bpf_files **ret_files)
+static int files_new(struct bpf_program *present, struct files **ret_files)
 {
-	struct fps_bpf_files *files = xcalloc(1, sizeof(*files));
+	struct files *files = xcalloc(1, sizeof(*files));
 	int r = 0;
 
 	files->present = present;
@@ -600,11 +597,8 @@ static int files_new(struct bpf_program *present, struct fps_bpf_files **ret_fil
 	return 0;
 }
 
-/*
- * Start and stop scanning the programs of a control group. files_add() returns 0 or a
- * negative errno.
- */
-static int files_add(struct fps_bpf_files *files, const char *id, const char *folder)
+/* Starts scanning the programs of a control group. Returns 0 or a negative errno. */
+static int files_add(struct files *files, const char *id, const char *folder)
 {
 	struct group group;
 
@@ -618,32 +612,13 @@ static int files_add(struct fps_bpf_files *files, const char *id, const char *fo
 	return 0;
 }
 
-static void files_drop(struct fps_bpf_files *files, const char *id)
+static void files_drop(struct files *files, const char *id)
 {
 	pthread_mutex_lock(&files->lock);
 	for (size_t i = files->n_groups; i-- > 0;)
 		if (strcmp(files->groups[i].id, id) == 0)
 			files->groups[i] = files->groups[--files->n_groups];
 	pthread_mutex_unlock(&files->lock);
-}
-
-/* See fps_bpf_request_scan() and struct fps_bpf_stats. */
-static bool files_request_scan(struct fps_bpf_files *files)
-{
-	bool looking;
-
-	pthread_mutex_lock(&files->lock);
-	looking = files->looking;
-	files->wanted = true;
-	pthread_cond_signal(&files->wake);
-	pthread_mutex_unlock(&files->lock);
-	return !looking;
-}
-
-static void files_stats(const struct fps_bpf_files *files, int *ret_files, int *ret_refused)
-{
-	*ret_files = atomic_load(&files->counted);
-	*ret_refused = atomic_load(&files->refused);
 }
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
@@ -670,7 +645,7 @@ struct fps_bpf {
 	uint32_t next_row;
 	struct watch **watches; /* sorted by id */
 	size_t n_watches;
-	struct fps_bpf_files *files;
+	struct files *files;
 };
 
 static size_t rows_size(void)
@@ -837,12 +812,21 @@ const struct fps_totals *fps_bpf_totals(struct fps_bpf *bpf, const char *id)
 
 bool fps_bpf_request_scan(struct fps_bpf *bpf)
 {
-	return files_request_scan(bpf->files);
+	struct files *files = bpf->files;
+	bool looking;
+
+	pthread_mutex_lock(&files->lock);
+	looking = files->looking;
+	files->wanted = true;
+	pthread_cond_signal(&files->wake);
+	pthread_mutex_unlock(&files->lock);
+	return !looking;
 }
 
 void fps_bpf_stats(const struct fps_bpf *bpf, struct fps_bpf_stats *ret_stats)
 {
-	files_stats(bpf->files, &ret_stats->files, &ret_stats->refused);
+	ret_stats->files = atomic_load(&bpf->files->counted);
+	ret_stats->refused = atomic_load(&bpf->files->refused);
 }
 
 /* --- loading --- */

@@ -70,8 +70,7 @@ static int message_fd(struct msghdr *message)
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 			continue;
 		for (size_t i = 0; CMSG_LEN((i + 1) * sizeof(int)) <= c->cmsg_len; i++) {
-			if (fd >= 0)
-				(void)close(fd);
+			cleanup_closep(&fd);
 			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
 			n++;
 		}
@@ -445,8 +444,7 @@ static void accept_all(struct fps_hub *hub)
 			hub->idle_ns = before_ns;
 		if (fd < 0 && ((errno != EMFILE && errno != ENFILE) || !accept_to_drop(hub)))
 			return;
-		if (fd >= 0)
-			(void)close(fd);
+		cleanup_closep(&fd);
 		hub->refused++;
 	}
 }
@@ -628,12 +626,9 @@ struct fps_hub *fps_hub_free(struct fps_hub *hub)
 		client_free(hub, hub->clients[hub->n_clients - 1]);
 	fps_vgpus_free(&hub->vgpus);
 	unix_listener_remove(&hub->socket);
-	if (hub->listener >= 0)
-		(void)close(hub->listener);
-	if (hub->epoll >= 0)
-		(void)close(hub->epoll);
-	if (hub->spare >= 0)
-		(void)close(hub->spare);
+	cleanup_closep(&hub->listener);
+	cleanup_closep(&hub->epoll);
+	cleanup_closep(&hub->spare);
 	free(hub);
 	return NULL;
 }

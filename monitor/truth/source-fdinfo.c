@@ -71,7 +71,6 @@ typedef enum scan_verdict (*scan_found_fn)(void *userdata, pid_t pid, int fd, bo
 
 #define CONTROL_NODES_MAX 8
 
-/* State of the control; control_init() initialises it. */
 struct control {
 	char sysfs[128];
 	char device[FDINFO_NAME_MAX]; /* as in struct truth_config */
@@ -104,8 +103,8 @@ struct process {
 };
 
 struct scan {
-	int proc;
-	DIR *listing; /* of @proc, kept open */
+	int proc;     /* descriptor of the proc file system, of @listing */
+	DIR *listing; /* kept open */
 	bool primed;
 	bool truncated;			  /* see struct scan_tally */
 	struct process *processes, *next; /* next: the table that list_processes() fills in */
@@ -141,12 +140,6 @@ static int scan_new(const char *proc, struct scan **ret_scan)
 	scan->proc = dirfd(scan->listing);
 	*ret_scan = scan;
 	return 0;
-}
-
-/* The descriptor of the proc file system; owned by @scan. */
-static int scan_proc(const struct scan *scan)
-{
-	return scan->proc;
 }
 
 static int compare(const void *a, const void *b)
@@ -291,8 +284,8 @@ static DIR *open_folder(const struct scan *scan, pid_t pid, const char *name)
 	snprintf(path, sizeof(path), "%d/%s", (int)pid, name);
 	fd = openat(scan->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir && fd >= 0)
-		close(fd);
+	if (!dir)
+		cleanup_closep(&fd);
 	return dir;
 }
 
@@ -491,13 +484,6 @@ static void add_node(void *userdata, const char *path)
 		strcpy(control->render, name);
 }
 
-static void control_init(struct control *control, const char *sysfs, const char *device)
-{
-	*control = (struct control){.n_nodes = 0};
-	snprintf(control->sysfs, sizeof(control->sysfs), "%s", sysfs);
-	snprintf(control->device, sizeof(control->device), "%s", device);
-}
-
 static bool is_pci(const struct control *control)
 {
 	return strchr(control->device, ':') != NULL;
@@ -590,12 +576,6 @@ static enum control_result test(const struct control *control, int proc)
 	return examine_own_file(control, proc, fd);
 }
 
-/* A client of the device was seen. This holds until its driver changes. */
-static void control_pass(struct control *control)
-{
-	control->result = CONTROL_PASSED;
-}
-
 /*
  * Returns false with a message if it is not shown that a client of the device would be seen. @proc:
  * descriptor of the proc file system.
@@ -653,7 +633,6 @@ struct client {
 
 struct truth_state {
 	struct scan *scan;
-	char device[FDINFO_NAME_MAX];
 	truth_tenant_fn tenant;
 	void *userdata;
 	char classes[TRUTH_CLASSES_MAX][FDINFO_NAME_MAX];
@@ -673,8 +652,7 @@ static void fdinfo_close(struct truth_state *state)
 	if (!state)
 		return;
 	for (int i = 0; i < state->n_clients; i++)
-		if (state->clients[i].fd >= 0)
-			close(state->clients[i].fd);
+		cleanup_closep(&state->clients[i].fd);
 	scan_free(state->scan);
 	free(state);
 }
@@ -688,12 +666,13 @@ static int fdinfo_open(const struct truth_config *config, struct truth_state **r
 	if (config->device[0] == '\0')
 		return err_fail(reterr, EOPNOTSUPP,
 				"this host has no GPU with a render node (/dev/dri/renderD*)");
-	if (strlen(config->device) >= sizeof(state->device))
+	if (strlen(config->device) >= sizeof(state->control.device))
 		return err_fail(reterr, EINVAL, "device \"%s\": not a PCI address or a driver",
 				config->device);
 	state = xcalloc(1, sizeof(*state));
-	strcpy(state->device, config->device);
-	control_init(&state->control, config->sysfs ? config->sysfs : "/sys", config->device);
+	strcpy(state->control.device, config->device);
+	snprintf(state->control.sysfs, sizeof(state->control.sysfs), "%s",
+		 config->sysfs ? config->sysfs : "/sys");
 	state->tenant = config->tenant;
 	state->userdata = config->userdata;
 	r = scan_new(config->proc, &state->scan);
@@ -723,7 +702,7 @@ static int open_file(const struct truth_state *state, pid_t pid, int number)
 	int fd;
 
 	snprintf(path, sizeof(path), "%d/fdinfo/%d", (int)pid, number);
-	fd = openat(scan_proc(state->scan), path, O_RDONLY | O_CLOEXEC);
+	fd = openat(state->scan->proc, path, O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -734,7 +713,7 @@ static int is_own_node(const struct truth_state *state, pid_t pid, int number)
 	struct stat node;
 
 	snprintf(path, sizeof(path), "%d/fd/%d", (int)pid, number);
-	if (fstatat(scan_proc(state->scan), path, &node, 0) < 0 || !S_ISCHR(node.st_mode))
+	if (fstatat(state->scan->proc, path, &node, 0) < 0 || !S_ISCHR(node.st_mode))
 		return -1;
 	return control_owns(&state->control, node.st_rdev);
 }
@@ -746,7 +725,7 @@ static enum scan_verdict find_gpu(const struct truth_state *state, const struct 
 	const char *driver = state->control.driver;
 	int own;
 
-	if (strcmp(info->pdev[0] ? info->pdev : info->driver, state->device) == 0)
+	if (strcmp(info->pdev[0] ? info->pdev : info->driver, state->control.device) == 0)
 		return info->client_valid ? SCAN_CLIENT : SCAN_REFUSED;
 	if (info->pdev[0] || (driver[0] && strcmp(info->driver, driver) != 0))
 		return SCAN_OTHER;
@@ -756,18 +735,12 @@ static enum scan_verdict find_gpu(const struct truth_state *state, const struct 
 	return own > 0 && info->client_valid ? SCAN_CLIENT : SCAN_REFUSED;
 }
 
-/* The file is a DRM node by its path, but its text has no keys of DRM. */
-static enum scan_verdict judge_mute(const struct truth_state *state, pid_t pid, int number)
-{
-	return is_own_node(state, pid, number) == 0 ? SCAN_OTHER : SCAN_MUTE;
-}
-
 static enum scan_verdict judge_error(const struct truth_state *state, int r, pid_t pid, int number,
 				     bool named)
 {
 	switch (r) {
-	case -ENODATA:
-		return named ? judge_mute(state, pid, number) : SCAN_OTHER;
+	case -ENODATA: /* no keys of DRM */
+		return named && is_own_node(state, pid, number) ? SCAN_MUTE : SCAN_OTHER;
 	case -E2BIG: /* the text of a file with many locks */
 		return named ? SCAN_REFUSED : SCAN_OTHER;
 	case -EINVAL:
@@ -955,7 +928,6 @@ static void read_clients(struct truth_state *state)
 
 	for (int i = 0; i < state->n_clients; i++) {
 		struct client *client = &state->clients[i];
-
 		enum scan_verdict verdict =
 			client->pid ? read_client(state, client, &info) : SCAN_OTHER;
 
@@ -1036,9 +1008,9 @@ static void check(struct truth_state *state, struct truth_sheet *sheet)
 	check_counts(&tally, sheet);
 	if (sheet->problem.msg[0] || !control_counts(&state->control, &sheet->problem))
 		return;
-	if (sheet->n_users > 0)
-		control_pass(&state->control);
-	(void)control_publishes(&state->control, scan_proc(state->scan), &sheet->problem);
+	if (sheet->n_users > 0) /* this holds until the driver changes */
+		state->control.result = CONTROL_PASSED;
+	(void)control_publishes(&state->control, state->scan->proc, &sheet->problem);
 }
 
 static int fdinfo_sample(struct truth_state *state, uint64_t now_ns, uint64_t passed_ns,

@@ -26,7 +26,7 @@ struct library {
 };
 
 static struct library l;
-static struct fps_bpf_symbols symbols;
+static struct symbols symbols;
 
 static uint32_t put_name(const char *name)
 {
@@ -94,7 +94,7 @@ static int read_bytes(size_t size)
 
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, &l, size), (ssize_t)size);
-	return fps_bpf_symbols_read(fd, &symbols);
+	return read_symbols(fd, &symbols);
 }
 
 TEST(each_present_function_is_found_once)
@@ -154,7 +154,7 @@ TEST(a_real_library_is_read)
 	CLEANUP_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
 	symbols.n = 9;
-	assert_int_equal(fps_bpf_symbols_read(fd, &symbols), 0);
+	assert_int_equal(read_symbols(fd, &symbols), 0);
 	assert_int_equal(symbols.n, 0);
 }
 
@@ -181,7 +181,7 @@ TEST(random_corruption_is_harmless)
 			bytes[(random >> 8) % size] = (unsigned char)(random >> 3);
 		}
 		(void)read_bytes(size);
-		assert_in_range(symbols.n, 0, FPS_BPF_SYMBOLS_MAX);
+		assert_in_range(symbols.n, 0, SYMBOLS_MAX);
 	}
 }
 
@@ -190,9 +190,9 @@ TEST(files_that_are_not_regular_or_too_large_are_rejected)
 	CLEANUP_CLOSE int device = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 	CLEANUP_CLOSE int large = memfd_create("library", MFD_CLOEXEC);
 
-	assert_int_equal(fps_bpf_symbols_read(device, &symbols), -EINVAL);
+	assert_int_equal(read_symbols(device, &symbols), -EINVAL);
 	assert_int_equal(ftruncate(large, (64 << 20) + 1), 0);
-	assert_int_equal(fps_bpf_symbols_read(large, &symbols), -EFBIG);
+	assert_int_equal(read_symbols(large, &symbols), -EFBIG);
 }
 
 /* Extended section numbering could make libelf allocate memory for millions of sections. */
