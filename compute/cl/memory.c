@@ -79,50 +79,35 @@ static cl_mem count_created(cl_mem memory, cl_int *ret_err)
 	return refuse(ret_err, size);
 }
 
-static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags,
-				       const cl_image_format *format, const cl_image_desc *desc,
-				       void *host, cl_int *ret_err)
-{
-	return count_created(target.clCreateImage(context, flags, format, desc, host, ret_err),
-			     ret_err);
-}
+/*
+ * Defines a hook of @function, which creates an image or a pipe. @parameters, @arguments: those
+ * that not every function has, in parentheses.
+ */
+#define CREATE(hook, function, parameters, arguments)                                          \
+	static cl_mem CL_API_CALL hook(cl_context context, UNPACK parameters, cl_int *ret_err) \
+	{                                                                                      \
+		return count_created(target.function(context, UNPACK arguments, ret_err),      \
+				     ret_err);                                                 \
+	}
 
-static cl_mem CL_API_CALL create_image_with(cl_context context, const cl_mem_properties *list,
-					    cl_mem_flags flags, const cl_image_format *format,
-					    const cl_image_desc *desc, void *host, cl_int *ret_err)
-{
-	return count_created(target.clCreateImageWithProperties(context, list, flags, format, desc,
-								host, ret_err),
-			     ret_err);
-}
-
-static cl_mem CL_API_CALL create_image_2d(cl_context context, cl_mem_flags flags,
-					  const cl_image_format *format, size_t width,
-					  size_t height, size_t row_pitch, void *host,
-					  cl_int *ret_err)
-{
-	return count_created(target.clCreateImage2D(context, flags, format, width, height,
-						    row_pitch, host, ret_err),
-			     ret_err);
-}
-
-static cl_mem CL_API_CALL create_image_3d(cl_context context, cl_mem_flags flags,
-					  const cl_image_format *format, size_t width,
-					  size_t height, size_t depth, size_t row_pitch,
-					  size_t slice_pitch, void *host, cl_int *ret_err)
-{
-	return count_created(target.clCreateImage3D(context, flags, format, width, height, depth,
-						    row_pitch, slice_pitch, host, ret_err),
-			     ret_err);
-}
-
-static cl_mem CL_API_CALL create_pipe(cl_context context, cl_mem_flags flags, cl_uint packet_size,
-				      cl_uint packets, const cl_pipe_properties *list,
-				      cl_int *ret_err)
-{
-	return count_created(
-		target.clCreatePipe(context, flags, packet_size, packets, list, ret_err), ret_err);
-}
+CREATE(create_image, clCreateImage,
+       (cl_mem_flags flags, const cl_image_format *format, const cl_image_desc *desc, void *host),
+       (flags, format, desc, host))
+CREATE(create_image_with, clCreateImageWithProperties,
+       (const cl_mem_properties *list, cl_mem_flags flags, const cl_image_format *format,
+	const cl_image_desc *desc, void *host),
+       (list, flags, format, desc, host))
+CREATE(create_image_2d, clCreateImage2D,
+       (cl_mem_flags flags, const cl_image_format *format, size_t width, size_t height,
+	size_t row_pitch, void *host),
+       (flags, format, width, height, row_pitch, host))
+CREATE(create_image_3d, clCreateImage3D,
+       (cl_mem_flags flags, const cl_image_format *format, size_t width, size_t height,
+	size_t depth, size_t row_pitch, size_t slice_pitch, void *host),
+       (flags, format, width, height, depth, row_pitch, slice_pitch, host))
+CREATE(create_pipe, clCreatePipe,
+       (cl_mem_flags flags, cl_uint packet_size, cl_uint packets, const cl_pipe_properties *list),
+       (flags, packet_size, packets, list))
 
 /* Sizes of shared virtual memory, because clSVMFree() gets only a pointer. */
 struct allocation {

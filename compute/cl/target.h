@@ -18,6 +18,9 @@
  */
 extern cl_icd_dispatch target;
 
+/* Removes the parentheses of a macro argument. */
+#define UNPACK(...) __VA_ARGS__
+
 /* Replaces a function in the table of the layer, if the target has it. */
 #define INSTALL(table, function, hook)            \
 	do {                                      \

@@ -5,253 +5,121 @@
 #include "compute/cl/submit.h"
 #include "compute/cl/target.h"
 
-/* Defines a hook of a command that acquires or releases objects of another API. */
-#define SHARE(hook, function)                                                                  \
-	static cl_int CL_API_CALL hook(cl_command_queue queue, cl_uint n_objects,              \
-				       const cl_mem *objects, cl_uint n, const cl_event *list, \
-				       cl_event *event)                                        \
-	{                                                                                      \
-		SUBMIT_TRANSFER(SUBMIT_SHARE, queue, n_objects, n, list, event,                \
-				target.function(queue, n_objects, objects, n, list, event));   \
+/*
+ * Defines a hook of @function. @amount: the size for submit_begin(). @parameters, @arguments: those
+ * that not every function has, in parentheses.
+ */
+#define TRANSFER(hook, function, kind, amount, parameters, arguments)                        \
+	static cl_int CL_API_CALL hook(cl_command_queue queue, UNPACK parameters, cl_uint n, \
+				       const cl_event *list, cl_event *event)                \
+	{                                                                                    \
+		SUBMIT_TRANSFER(kind, queue, amount, n, list, event,                         \
+				target.function(queue, UNPACK arguments, n, list, event));   \
 	}
 
-static cl_int CL_API_CALL read_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
-				      size_t offset, size_t size, void *to, cl_uint n,
-				      const cl_event *list, cl_event *event)
-{
-	SUBMIT_TRANSFER(SUBMIT_READ, queue, size, n, list, event,
-			target.clEnqueueReadBuffer(queue, buffer, blocking, offset, size, to, n,
-						   list, event));
-}
+/* The same for a function that returns the address of the mapped memory. */
+#define MAP(hook, function, amount, parameters, arguments)                                        \
+	static void *CL_API_CALL hook(cl_command_queue queue, UNPACK parameters, cl_uint n,       \
+				      const cl_event *list, cl_event *event, cl_int *ret_err)     \
+	{                                                                                         \
+		struct submission s;                                                              \
+		cl_int err = CL_SUCCESS;                                                          \
+		void *mapped;                                                                     \
+                                                                                                  \
+		if (!submit_begin(&s, queue, submit_object(SUBMIT_MAP), amount, false, n, list,   \
+				  event))                                                         \
+			return target.function(queue, UNPACK arguments, n, list, event, ret_err); \
+		mapped = target.function(queue, UNPACK arguments, n, list, s.event, &err);        \
+		(void)submit_end(&s, err);                                                        \
+		if (ret_err)                                                                      \
+			*ret_err = err;                                                           \
+		return mapped;                                                                    \
+	}
 
-static cl_int CL_API_CALL write_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
-				       size_t offset, size_t size, const void *from, cl_uint n,
-				       const cl_event *list, cl_event *event)
-{
-	SUBMIT_TRANSFER(SUBMIT_WRITE, queue, size, n, list, event,
-			target.clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, from, n,
-						    list, event));
-}
+/* The same for a command that acquires or releases objects of another API. */
+#define SHARE(hook, function)                             \
+	TRANSFER(hook, function, SUBMIT_SHARE, n_objects, \
+		 (cl_uint n_objects, const cl_mem *objects), (n_objects, objects))
 
-static cl_int CL_API_CALL copy_buffer(cl_command_queue queue, cl_mem from, cl_mem to,
-				      size_t from_offset, size_t to_offset, size_t size, cl_uint n,
-				      const cl_event *list, cl_event *event)
-{
-	SUBMIT_TRANSFER(SUBMIT_COPY, queue, size, n, list, event,
-			target.clEnqueueCopyBuffer(queue, from, to, from_offset, to_offset, size, n,
-						   list, event));
-}
-
-static cl_int CL_API_CALL read_rect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
-				    const size_t *origin, const size_t *host_origin,
-				    const size_t *region, size_t row_pitch, size_t slice_pitch,
-				    size_t host_row_pitch, size_t host_slice_pitch, void *to,
-				    cl_uint n, const cl_event *list, cl_event *event)
-{
-	SUBMIT_TRANSFER(SUBMIT_READ, queue, submit_volume(region), n, list, event,
-			target.clEnqueueReadBufferRect(
-				queue, buffer, blocking, origin, host_origin, region, row_pitch,
-				slice_pitch, host_row_pitch, host_slice_pitch, to, n, list, event));
-}
-
-static cl_int CL_API_CALL write_rect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
-				     const size_t *origin, const size_t *host_origin,
-				     const size_t *region, size_t row_pitch, size_t slice_pitch,
-				     size_t host_row_pitch, size_t host_slice_pitch,
-				     const void *from, cl_uint n, const cl_event *list,
-				     cl_event *event)
-{
-	SUBMIT_TRANSFER(SUBMIT_WRITE, queue, submit_volume(region), n, list, event,
-			target.clEnqueueWriteBufferRect(queue, buffer, blocking, origin,
-							host_origin, region, row_pitch, slice_pitch,
-							host_row_pitch, host_slice_pitch, from, n,
-							list, event));
-}
-
-static cl_int CL_API_CALL copy_rect(cl_command_queue queue, cl_mem from, cl_mem to,
-				    const size_t *from_origin, const size_t *to_origin,
-				    const size_t *region, size_t from_row_pitch,
-				    size_t from_slice_pitch, size_t to_row_pitch,
-				    size_t to_slice_pitch, cl_uint n, const cl_event *list,
-				    cl_event *event)
-{
-	SUBMIT_TRANSFER(SUBMIT_COPY, queue, submit_volume(region), n, list, event,
-			target.clEnqueueCopyBufferRect(
-				queue, from, to, from_origin, to_origin, region, from_row_pitch,
-				from_slice_pitch, to_row_pitch, to_slice_pitch, n, list, event));
-}
-
-static cl_int CL_API_CALL fill_buffer(cl_command_queue queue, cl_mem buffer, const void *pattern,
-				      size_t pattern_size, size_t offset, size_t size, cl_uint n,
-				      const cl_event *list, cl_event *event)
-{
-	SUBMIT_TRANSFER(SUBMIT_FILL, queue, size, n, list, event,
-			target.clEnqueueFillBuffer(queue, buffer, pattern, pattern_size, offset,
-						   size, n, list, event));
-}
-
-static cl_int CL_API_CALL unmap(cl_command_queue queue, cl_mem memory, void *mapped, cl_uint n,
-				const cl_event *list, cl_event *event)
-{
-	SUBMIT_TRANSFER(SUBMIT_UNMAP, queue, 0, n, list, event,
-			target.clEnqueueUnmapMemObject(queue, memory, mapped, n, list, event));
-}
-
-static cl_int CL_API_CALL migrate(cl_command_queue queue, cl_uint n_memory, const cl_mem *memory,
-				  cl_mem_migration_flags flags, cl_uint n, const cl_event *list,
-				  cl_event *event)
-{
-	SUBMIT_TRANSFER(
-		SUBMIT_MIGRATE, queue, n_memory, n, list, event,
-		target.clEnqueueMigrateMemObjects(queue, n_memory, memory, flags, n, list, event));
-}
-
-static void *CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
-				    cl_map_flags flags, size_t offset, size_t size, cl_uint n,
-				    const cl_event *list, cl_event *event, cl_int *ret_err)
-{
-	struct submission s;
-	cl_int err = CL_SUCCESS;
-	void *mapped;
-
-	if (!submit_begin(&s, queue, submit_object(SUBMIT_MAP), size, false, n, list, event))
-		return target.clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, n,
-						 list, event, ret_err);
-	mapped = target.clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, n, list,
-					   s.event, &err);
-	(void)submit_end(&s, err);
-	if (ret_err)
-		*ret_err = err;
-	return mapped;
-}
-
-static cl_int CL_API_CALL read_image(cl_command_queue queue, cl_mem image, cl_bool blocking,
-				     const size_t *origin, const size_t *region, size_t row_pitch,
-				     size_t slice_pitch, void *to, cl_uint n, const cl_event *list,
-				     cl_event *event)
-{
-	SUBMIT_TRANSFER(SUBMIT_READ, queue, submit_volume(region), n, list, event,
-			target.clEnqueueReadImage(queue, image, blocking, origin, region, row_pitch,
-						  slice_pitch, to, n, list, event));
-}
-
-static cl_int CL_API_CALL write_image(cl_command_queue queue, cl_mem image, cl_bool blocking,
-				      const size_t *origin, const size_t *region, size_t row_pitch,
-				      size_t slice_pitch, const void *from, cl_uint n,
-				      const cl_event *list, cl_event *event)
-{
-	SUBMIT_TRANSFER(SUBMIT_WRITE, queue, submit_volume(region), n, list, event,
-			target.clEnqueueWriteImage(queue, image, blocking, origin, region,
-						   row_pitch, slice_pitch, from, n, list, event));
-}
-
-static cl_int CL_API_CALL copy_image(cl_command_queue queue, cl_mem from, cl_mem to,
-				     const size_t *from_origin, const size_t *to_origin,
-				     const size_t *region, cl_uint n, const cl_event *list,
-				     cl_event *event)
-{
-	SUBMIT_TRANSFER(SUBMIT_COPY, queue, submit_volume(region), n, list, event,
-			target.clEnqueueCopyImage(queue, from, to, from_origin, to_origin, region,
-						  n, list, event));
-}
-
-static cl_int CL_API_CALL copy_image_to_buffer(cl_command_queue queue, cl_mem from, cl_mem to,
-					       const size_t *origin, const size_t *region,
-					       size_t offset, cl_uint n, const cl_event *list,
-					       cl_event *event)
-{
-	SUBMIT_TRANSFER(SUBMIT_COPY, queue, submit_volume(region), n, list, event,
-			target.clEnqueueCopyImageToBuffer(queue, from, to, origin, region, offset,
-							  n, list, event));
-}
-
-static cl_int CL_API_CALL copy_buffer_to_image(cl_command_queue queue, cl_mem from, cl_mem to,
-					       size_t offset, const size_t *origin,
-					       const size_t *region, cl_uint n,
-					       const cl_event *list, cl_event *event)
-{
-	SUBMIT_TRANSFER(SUBMIT_COPY, queue, submit_volume(region), n, list, event,
-			target.clEnqueueCopyBufferToImage(queue, from, to, offset, origin, region,
-							  n, list, event));
-}
-
-static cl_int CL_API_CALL fill_image(cl_command_queue queue, cl_mem image, const void *color,
-				     const size_t *origin, const size_t *region, cl_uint n,
-				     const cl_event *list, cl_event *event)
-{
-	SUBMIT_TRANSFER(
-		SUBMIT_FILL, queue, submit_volume(region), n, list, event,
-		target.clEnqueueFillImage(queue, image, color, origin, region, n, list, event));
-}
-
+TRANSFER(read_buffer, clEnqueueReadBuffer, SUBMIT_READ, size,
+	 (cl_mem buffer, cl_bool blocking, size_t offset, size_t size, void *to),
+	 (buffer, blocking, offset, size, to))
+TRANSFER(write_buffer, clEnqueueWriteBuffer, SUBMIT_WRITE, size,
+	 (cl_mem buffer, cl_bool blocking, size_t offset, size_t size, const void *from),
+	 (buffer, blocking, offset, size, from))
+TRANSFER(copy_buffer, clEnqueueCopyBuffer, SUBMIT_COPY, size,
+	 (cl_mem from, cl_mem to, size_t from_offset, size_t to_offset, size_t size),
+	 (from, to, from_offset, to_offset, size))
+TRANSFER(read_rect, clEnqueueReadBufferRect, SUBMIT_READ, submit_volume(region),
+	 (cl_mem buffer, cl_bool blocking, const size_t *origin, const size_t *host_origin,
+	  const size_t *region, size_t row_pitch, size_t slice_pitch, size_t host_row_pitch,
+	  size_t host_slice_pitch, void *to),
+	 (buffer, blocking, origin, host_origin, region, row_pitch, slice_pitch, host_row_pitch,
+	  host_slice_pitch, to))
+TRANSFER(write_rect, clEnqueueWriteBufferRect, SUBMIT_WRITE, submit_volume(region),
+	 (cl_mem buffer, cl_bool blocking, const size_t *origin, const size_t *host_origin,
+	  const size_t *region, size_t row_pitch, size_t slice_pitch, size_t host_row_pitch,
+	  size_t host_slice_pitch, const void *from),
+	 (buffer, blocking, origin, host_origin, region, row_pitch, slice_pitch, host_row_pitch,
+	  host_slice_pitch, from))
+TRANSFER(copy_rect, clEnqueueCopyBufferRect, SUBMIT_COPY, submit_volume(region),
+	 (cl_mem from, cl_mem to, const size_t *from_origin, const size_t *to_origin,
+	  const size_t *region, size_t from_row_pitch, size_t from_slice_pitch, size_t to_row_pitch,
+	  size_t to_slice_pitch),
+	 (from, to, from_origin, to_origin, region, from_row_pitch, from_slice_pitch, to_row_pitch,
+	  to_slice_pitch))
+TRANSFER(fill_buffer, clEnqueueFillBuffer, SUBMIT_FILL, size,
+	 (cl_mem buffer, const void *pattern, size_t pattern_size, size_t offset, size_t size),
+	 (buffer, pattern, pattern_size, offset, size))
+TRANSFER(unmap, clEnqueueUnmapMemObject, SUBMIT_UNMAP, 0, (cl_mem memory, void *mapped),
+	 (memory, mapped))
+TRANSFER(migrate, clEnqueueMigrateMemObjects, SUBMIT_MIGRATE, n_memory,
+	 (cl_uint n_memory, const cl_mem *memory, cl_mem_migration_flags flags),
+	 (n_memory, memory, flags))
+MAP(map_buffer, clEnqueueMapBuffer, size,
+    (cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset, size_t size),
+    (buffer, blocking, flags, offset, size))
+TRANSFER(read_image, clEnqueueReadImage, SUBMIT_READ, submit_volume(region),
+	 (cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region,
+	  size_t row_pitch, size_t slice_pitch, void *to),
+	 (image, blocking, origin, region, row_pitch, slice_pitch, to))
+TRANSFER(write_image, clEnqueueWriteImage, SUBMIT_WRITE, submit_volume(region),
+	 (cl_mem image, cl_bool blocking, const size_t *origin, const size_t *region,
+	  size_t row_pitch, size_t slice_pitch, const void *from),
+	 (image, blocking, origin, region, row_pitch, slice_pitch, from))
+TRANSFER(copy_image, clEnqueueCopyImage, SUBMIT_COPY, submit_volume(region),
+	 (cl_mem from, cl_mem to, const size_t *from_origin, const size_t *to_origin,
+	  const size_t *region),
+	 (from, to, from_origin, to_origin, region))
+TRANSFER(copy_image_to_buffer, clEnqueueCopyImageToBuffer, SUBMIT_COPY, submit_volume(region),
+	 (cl_mem from, cl_mem to, const size_t *origin, const size_t *region, size_t offset),
+	 (from, to, origin, region, offset))
+TRANSFER(copy_buffer_to_image, clEnqueueCopyBufferToImage, SUBMIT_COPY, submit_volume(region),
+	 (cl_mem from, cl_mem to, size_t offset, const size_t *origin, const size_t *region),
+	 (from, to, offset, origin, region))
+TRANSFER(fill_image, clEnqueueFillImage, SUBMIT_FILL, submit_volume(region),
+	 (cl_mem image, const void *color, const size_t *origin, const size_t *region),
+	 (image, color, origin, region))
 SHARE(acquire_gl, clEnqueueAcquireGLObjects)
 SHARE(release_gl, clEnqueueReleaseGLObjects)
 SHARE(acquire_egl, clEnqueueAcquireEGLObjectsKHR)
 SHARE(release_egl, clEnqueueReleaseEGLObjectsKHR)
-
-static void *CL_API_CALL map_image(cl_command_queue queue, cl_mem image, cl_bool blocking,
-				   cl_map_flags flags, const size_t *origin, const size_t *region,
-				   size_t *ret_row_pitch, size_t *ret_slice_pitch, cl_uint n,
-				   const cl_event *list, cl_event *event, cl_int *ret_err)
-{
-	struct submission s;
-	cl_int err = CL_SUCCESS;
-	void *mapped;
-
-	if (!submit_begin(&s, queue, submit_object(SUBMIT_MAP), submit_volume(region), false, n,
-			  list, event))
-		return target.clEnqueueMapImage(queue, image, blocking, flags, origin, region,
-						ret_row_pitch, ret_slice_pitch, n, list, event,
-						ret_err);
-	mapped = target.clEnqueueMapImage(queue, image, blocking, flags, origin, region,
-					  ret_row_pitch, ret_slice_pitch, n, list, s.event, &err);
-	(void)submit_end(&s, err);
-	if (ret_err)
-		*ret_err = err;
-	return mapped;
-}
-
-static cl_int CL_API_CALL copy_svm(cl_command_queue queue, cl_bool blocking, void *to,
-				   const void *from, size_t size, cl_uint n, const cl_event *list,
-				   cl_event *event)
-{
-	SUBMIT_TRANSFER(SUBMIT_COPY, queue, size, n, list, event,
-			target.clEnqueueSVMMemcpy(queue, blocking, to, from, size, n, list, event));
-}
-
-static cl_int CL_API_CALL fill_svm(cl_command_queue queue, void *memory, const void *pattern,
-				   size_t pattern_size, size_t size, cl_uint n,
-				   const cl_event *list, cl_event *event)
-{
-	SUBMIT_TRANSFER(SUBMIT_FILL, queue, size, n, list, event,
-			target.clEnqueueSVMMemFill(queue, memory, pattern, pattern_size, size, n,
-						   list, event));
-}
-
-static cl_int CL_API_CALL map_svm(cl_command_queue queue, cl_bool blocking, cl_map_flags flags,
-				  void *memory, size_t size, cl_uint n, const cl_event *list,
-				  cl_event *event)
-{
-	SUBMIT_TRANSFER(
-		SUBMIT_MAP, queue, size, n, list, event,
-		target.clEnqueueSVMMap(queue, blocking, flags, memory, size, n, list, event));
-}
-
-static cl_int CL_API_CALL unmap_svm(cl_command_queue queue, void *memory, cl_uint n,
-				    const cl_event *list, cl_event *event)
-{
-	SUBMIT_TRANSFER(SUBMIT_UNMAP, queue, 0, n, list, event,
-			target.clEnqueueSVMUnmap(queue, memory, n, list, event));
-}
-
-static cl_int CL_API_CALL migrate_svm(cl_command_queue queue, cl_uint n_memory, const void **memory,
-				      const size_t *sizes, cl_mem_migration_flags flags, cl_uint n,
-				      const cl_event *list, cl_event *event)
-{
-	SUBMIT_TRANSFER(SUBMIT_MIGRATE, queue, n_memory, n, list, event,
-			target.clEnqueueSVMMigrateMem(queue, n_memory, memory, sizes, flags, n,
-						      list, event));
-}
+MAP(map_image, clEnqueueMapImage, submit_volume(region),
+    (cl_mem image, cl_bool blocking, cl_map_flags flags, const size_t *origin, const size_t *region,
+     size_t *ret_row_pitch, size_t *ret_slice_pitch),
+    (image, blocking, flags, origin, region, ret_row_pitch, ret_slice_pitch))
+TRANSFER(copy_svm, clEnqueueSVMMemcpy, SUBMIT_COPY, size,
+	 (cl_bool blocking, void *to, const void *from, size_t size), (blocking, to, from, size))
+TRANSFER(fill_svm, clEnqueueSVMMemFill, SUBMIT_FILL, size,
+	 (void *memory, const void *pattern, size_t pattern_size, size_t size),
+	 (memory, pattern, pattern_size, size))
+TRANSFER(map_svm, clEnqueueSVMMap, SUBMIT_MAP, size,
+	 (cl_bool blocking, cl_map_flags flags, void *memory, size_t size),
+	 (blocking, flags, memory, size))
+TRANSFER(unmap_svm, clEnqueueSVMUnmap, SUBMIT_UNMAP, 0, (void *memory), (memory))
+TRANSFER(migrate_svm, clEnqueueSVMMigrateMem, SUBMIT_MIGRATE, n_memory,
+	 (cl_uint n_memory, const void **memory, const size_t *sizes, cl_mem_migration_flags flags),
+	 (n_memory, memory, sizes, flags))
 
 void transfer_install(cl_icd_dispatch *table)
 {
