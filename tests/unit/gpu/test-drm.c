@@ -82,6 +82,14 @@ static struct gpu_vgpu *attach(const char *id)
 	return vgpu;
 }
 
+/* Opens the GPU, takes a sample and attaches a vGPU. */
+static struct gpu_vgpu *open_vgpu(const char *id)
+{
+	open_gpu();
+	(void)physical();
+	return attach(id);
+}
+
 static struct gpu_reading read_at(struct gpu_vgpu *vgpu, uint64_t at_ns)
 {
 	struct gpu_reading reading;
@@ -92,13 +100,10 @@ static struct gpu_reading read_at(struct gpu_vgpu *vgpu, uint64_t at_ns)
 
 TEST(groups_with_the_gpu_open_are_vgpus)
 {
-	add_process(100, "system.slice/" CONTAINER);
-	add_drm_file(100, 3, 1, 0);
-	add_process(200, "system.slice/game.service/below");
-	add_drm_file(200, 3, 2, 0);
+	add_drm_process(100, "system.slice/" CONTAINER, 3, 1, 0);
+	add_drm_process(200, "system.slice/game.service/below", 3, 2, 0);
 	add_process(300, "system.slice/sshd.service");
-	add_process(400, "user.slice/desktop");
-	add_drm_file(400, 3, 3, 0);
+	add_drm_process(400, "user.slice/desktop", 3, 3, 0);
 	open_gpu();
 	assert_string_equal(list(), "");
 	(void)physical();
@@ -122,8 +127,7 @@ TEST(groups_with_similar_names_are_all_vgpus)
 			size_t k = pass ? ARRAY_SIZE(names) - 1 - i : i;
 
 			snprintf(group, sizeof(group), "system.slice/%s", names[k]);
-			add_process(100 + (int)i, group);
-			add_drm_file(100 + (int)i, 3, (unsigned)i + 1, 0);
+			add_drm_process(100 + (int)i, group, 3, (unsigned)i + 1, 0);
 		}
 		open_gpu();
 		(void)physical();
@@ -148,8 +152,7 @@ TEST(a_group_with_the_id_of_another_is_listed_and_refused)
 	struct gpu_vgpu *vgpu;
 	char id[ID_MAX];
 
-	add_process(100, "system.slice/" CONTAINER);
-	add_drm_file(100, 3, 1, 0);
+	add_drm_process(100, "system.slice/" CONTAINER, 3, 1, 0);
 	add_process(200, "system.slice/docker-0123456789abffffffffffffffffffffffffffffffff"
 			 "ffffffffffffffffffff.scope");
 	add_drm_file(200, 3, 2, 0);
@@ -173,8 +176,7 @@ TEST(groups_beyond_the_limit_are_listed_and_refused)
 
 	for (int i = 0; i <= 256; i++) {
 		snprintf(group, sizeof(group), "system.slice/g%d", i);
-		add_process(1000 + i, group);
-		add_drm_file(1000 + i, 3, 1 + (unsigned int)i, 0);
+		add_drm_process(1000 + i, group, 3, 1 + (unsigned int)i, 0);
 	}
 	open_gpu();
 	(void)physical();
@@ -192,15 +194,10 @@ TEST(readings_are_the_use_of_the_group)
 	struct gpu_vgpu *a, *b;
 	struct gpu_reading reading;
 
-	add_process(100, "system.slice/a");
-	add_drm_file(100, 3, 1, 10);
-	add_process(101, "system.slice/a/child");
-	add_drm_file(101, 3, 2, 10);
-	add_process(200, "system.slice/b");
-	add_drm_file(200, 3, 3, 10);
-	open_gpu();
-	(void)physical();
-	a = attach("a");
+	add_drm_process(100, "system.slice/a", 3, 1, 10);
+	add_drm_process(101, "system.slice/a/child", 3, 2, 10);
+	add_drm_process(200, "system.slice/b", 3, 3, 10);
+	a = open_vgpu("a");
 	b = attach("b");
 	add_drm_file(100, 3, 1, 10.2);
 	add_drm_file(101, 3, 2, 10.3);
@@ -235,13 +232,9 @@ TEST(a_reading_between_two_sweeps_delays_no_other_vgpu)
 {
 	struct gpu_vgpu *a, *b;
 
-	add_process(100, "system.slice/a");
-	add_drm_file(100, 3, 1, 10);
-	add_process(200, "system.slice/b");
-	add_drm_file(200, 3, 2, 10);
-	open_gpu();
-	(void)physical();
-	a = attach("a");
+	add_drm_process(100, "system.slice/a", 3, 1, 10);
+	add_drm_process(200, "system.slice/b", 3, 2, 10);
+	a = open_vgpu("a");
 	now_ns += S;
 	(void)read_at(a, now_ns);
 	end_sweep(now_ns);
@@ -265,10 +258,8 @@ TEST(a_reading_between_two_sweeps_delays_no_other_vgpu)
 
 TEST(the_whole_gpu_includes_programs_without_a_vgpu)
 {
-	add_process(100, "system.slice/a");
-	add_drm_file(100, 3, 1, 10);
-	add_process(400, "user.slice/desktop");
-	add_drm_file(400, 3, 3, 10);
+	add_drm_process(100, "system.slice/a", 3, 1, 10);
+	add_drm_process(400, "user.slice/desktop", 3, 3, 10);
 	open_gpu();
 	(void)physical();
 	add_drm_file(100, 3, 1, 10.25);
@@ -280,12 +271,9 @@ TEST(memory_of_the_control_group_has_priority)
 {
 	struct gpu_vgpu *a;
 
-	add_process(100, "system.slice/a");
-	add_drm_file(100, 3, 1, 0);
+	add_drm_process(100, "system.slice/a", 3, 1, 0);
 	write_file("cgroup/system.slice/a/dmem.current", "drm/0000:03:00.0/vram0 12345\n");
-	open_gpu();
-	(void)physical();
-	a = attach("a");
+	a = open_vgpu("a");
 	now_ns += S;
 	assert_int_equal(read_at(a, now_ns).memory_bytes, 12345);
 	assert_false(read_at(a, now_ns).memory_max_valid);
@@ -302,11 +290,8 @@ TEST(a_vgpu_ends_with_its_group)
 	struct gpu_reading reading;
 	struct gpu_vgpu *a;
 
-	add_process(100, "system.slice/a");
-	add_drm_file(100, 3, 1, 0);
-	open_gpu();
-	(void)physical();
-	a = attach("a");
+	add_drm_process(100, "system.slice/a", 3, 1, 0);
+	a = open_vgpu("a");
 	remove_below("cgroup/system.slice/a");
 	write_file("proc/100/fdinfo/3", ""); /* as in proc, an open file has no text any more */
 	remove_below("proc/100");
@@ -329,18 +314,14 @@ TEST(a_new_group_of_the_same_name_is_a_new_vgpu)
 	struct gpu_reading reading;
 	struct gpu_vgpu *a;
 
-	add_process(100, "system.slice/a.service");
-	add_drm_file(100, 3, 1, 0);
-	open_gpu();
-	(void)physical();
-	a = attach("a");
+	add_drm_process(100, "system.slice/a.service", 3, 1, 0);
+	a = open_vgpu("a");
 	remove_below("cgroup/system.slice/a.service");
 	remove_below("proc/100");
 	now_ns += S;
 	assert_int_equal(gpu_drm_ops.read(a, now_ns, &reading), -ENODEV);
 	/* the service is started again before the old vGPU is detached */
-	add_process(200, "system.slice/a.service");
-	add_drm_file(200, 3, 2, 10);
+	add_drm_process(200, "system.slice/a.service", 3, 2, 10);
 	assert_int_equal(gpu_drm_ops.read(a, now_ns + 1000, &reading), -ENODEV);
 	(void)physical();
 	assert_string_equal(list(), "");

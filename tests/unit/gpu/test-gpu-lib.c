@@ -19,6 +19,7 @@
 #include "compute/channel/control.h"
 #include "gpu/cgroup.h"
 #include "gpu/gpu.h"
+#include "tests/unit/gpu/test-gpu.h"
 #include "tests/unit/unit.h"
 
 static char folder[] = "/tmp/gover-gpu-lib.XXXXXX";
@@ -202,6 +203,12 @@ static void stop_arbiter(void)
 	(void)unlink(address.sun_path);
 }
 
+static void restart_arbiter(void)
+{
+	stop_arbiter();
+	start_arbiter();
+}
+
 #define T0 (1000 * NS_PER_S)
 
 static const struct gpu_ops *const ops = &gpu_lib_ops;
@@ -363,8 +370,7 @@ TEST(another_arbiter_gets_all_vgpus_with_their_caps)
 	(void)read_at(a, T0 + NS_PER_S);
 	assert_int_equal(ops->physical(gpu, T0 + NS_PER_S, &at_ns, &busy_ns), 0);
 	assert_int_equal(ops->write_cap(a, T0 + NS_PER_S, 35), 0);
-	stop_arbiter();
-	start_arbiter();
+	restart_arbiter();
 	/* counters of programs that have connected since */
 	arbiter.device.busy_ns = 1500;
 	reading = read_at(a, T0 + 2 * NS_PER_S);
@@ -387,10 +393,8 @@ TEST(a_cap_is_not_written_to_another_tenant)
 {
 	struct gpu_vgpu *a = make_vgpu("a", 30), *b = make_vgpu("b", 60);
 	struct compute_tenant *other;
-	int cap_pct;
 
-	stop_arbiter();
-	start_arbiter();
+	restart_arbiter();
 	other = add("/other", 1);
 	add("/another", 2);
 	(void)read_at(a, T0 + NS_PER_S);
@@ -398,11 +402,9 @@ TEST(a_cap_is_not_written_to_another_tenant)
 	assert_int_equal(other[0].cap_pct, 1);
 	assert_int_equal(other[1].cap_pct, 2);
 	assert_int_equal(tenant_of("b")->cap_pct, 65);
-	assert_int_equal(ops->read_cap(b, &cap_pct), 0);
-	assert_int_equal(cap_pct, 65);
+	expect_cap(ops, b, 65);
 
-	stop_arbiter();
-	start_arbiter();
+	restart_arbiter();
 	assert_int_equal(ops->write_cap(b, T0 + 3 * NS_PER_S, 70), 0);
 	assert_int_equal(tenant_of("b")->cap_pct, 70);
 	assert_int_equal(tenant_of("a")->cap_pct, 30);
@@ -449,8 +451,7 @@ TEST(a_stopped_arbiter_delays_one_call_a_second)
 	assert_int_equal(arbiter.requests, 1);
 	assert_int_equal(starts(), before);
 	arbiter.mute = false;
-	assert_int_equal(ops->read(a, T0 + 2 * NS_PER_S, &reading), 0);
-	assert_int_equal(reading.cap_pct, 30);
+	assert_int_equal(read_at(a, T0 + 2 * NS_PER_S).cap_pct, 30);
 	ops->detach(a);
 }
 
@@ -522,12 +523,10 @@ TEST(memory_is_limited_also_by_another_arbiter)
 	reading = read_at(a, T0 + NS_PER_S);
 	assert_true(reading.memory_valid);
 	assert_int_equal(reading.memory_bytes, 100);
-	stop_arbiter();
-	start_arbiter();
+	restart_arbiter();
 	assert_int_equal(ops->write_cap(a, T0 + 2 * NS_PER_S, 20), 0);
 	assert_int_equal(tenant_of("a")->memory_max_bytes, 4096);
-	stop_arbiter();
-	start_arbiter();
+	restart_arbiter();
 	assert_int_equal(ops->write_memory(a, 0), 0);
 	assert_true(tenant_of("a")->memory_max_bytes == COMPUTE_MEMORY_NO_LIMIT);
 	assert_int_equal(tenant_of("a")->cap_pct, 20);
@@ -557,8 +556,7 @@ TEST(a_vgpu_that_the_arbiter_does_not_know_has_no_cap)
 	struct gpu_vgpu *a;
 
 	assert_int_equal(ops->create(gpu, "a", 30, &err), 0);
-	stop_arbiter();
-	start_arbiter();
+	restart_arbiter();
 	assert_int_equal(ops->attach(gpu, "a", T0, &a, &err), 0);
 	assert_int_equal(read_at(a, T0 + NS_PER_S).cap_pct, 0);
 	ops->detach(a);

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "gpu/gpu.h"
 #include "tests/unit/temp-folder.h"
+#include "tests/unit/gpu/test-gpu.h"
 #include "tests/unit/unit.h"
 
 #define START (1000 * NS_PER_S) /* uptime of the host */
@@ -269,16 +270,13 @@ TEST(a_written_cap_is_read_back_and_enforced)
 {
 	static const int refused[] = {0, -1, 101, INT_MAX, INT_MIN};
 	struct gpu_reading before, after;
-	int cap_pct = -1;
 
 	set_workload("busy");
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
 		assert_int_equal(ops->write_cap(a, START, refused[i]), -EINVAL);
-	assert_int_equal(ops->read_cap(a, &cap_pct), 0);
-	assert_int_equal(cap_pct, 50);
+	expect_cap(ops, a, 50);
 	assert_int_equal(ops->write_cap(a, START, 20), 0);
-	assert_int_equal(ops->read_cap(a, &cap_pct), 0);
-	assert_int_equal(cap_pct, 20);
+	expect_cap(ops, a, 20);
 	before = read_at(START + NS_PER_S);
 	after = read_at(START + 2 * NS_PER_S);
 	assert_int_equal(after.cap_pct, 20);
@@ -309,8 +307,7 @@ TEST(a_removed_vgpu_gives_an_error)
 	assert_int_equal(ops->read_cap(a, &cap_pct), -ENODEV);
 	assert_int_equal(ops->label(a, "workload", "busy", &err), -ENODEV);
 	assert_string_equal(err.msg, "workload: the vGPU does not exist any more");
-	assert_int_equal(ops->read(again, START, &reading), 0);
-	assert_int_equal(reading.cap_pct, 30);
+	assert_int_equal(reading_at(ops, again, START).cap_pct, 30);
 	assert_true(ops->identity(again) != 0);
 	assert_true(ops->identity(again) != ops->identity(a));
 	ops->detach(again);

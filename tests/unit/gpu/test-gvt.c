@@ -49,11 +49,17 @@ static struct gpu_vgpu *attach(const char *id)
 	return vgpu;
 }
 
-/* Opens a GPU that has the vGPU A. */
-static void open_one_vgpu(void)
+/* Creates a GPU that has the vGPU A. */
+static void make_one_vgpu(void)
 {
 	make_parent(P1, "i915-GVTg_V5_8");
 	make_vgpu(P1, A, 30);
+}
+
+/* Opens this GPU. */
+static void open_one_vgpu(void)
+{
+	make_one_vgpu();
 	open_gpu(ops);
 }
 
@@ -220,16 +226,13 @@ TEST(the_reason_of_a_missing_reading_is_known)
 
 TEST(the_clock_of_a_faster_host_runs_faster)
 {
-	struct gpu_reading reading;
 	struct gpu_vgpu *vgpu;
 
-	make_parent(P1, "i915-GVTg_V5_8");
-	make_vgpu(P1, A, 30);
+	make_one_vgpu();
 	config.speed = 10;
 	open_gpu(ops);
 	vgpu = attach(A);
-	assert_int_equal(ops->read(vgpu, 7000, &reading), 0);
-	assert_int_equal(reading.at_ns, 70000);
+	assert_int_equal(reading_at(ops, vgpu, 7000).at_ns, 70000);
 	assert_int_equal(ops->renew(vgpu, 500), 0);
 	expect_file("5000", "class/mdev_bus/" P1 "/" A "/intel_vgpu/cap_lease_ms");
 	ops->detach(vgpu);
@@ -243,8 +246,7 @@ TEST(caps_and_leases_are_written)
 	assert_int_equal(ops->write_cap(vgpu, 0, 0), -EINVAL);
 	assert_int_equal(ops->write_cap(vgpu, 0, 101), -EINVAL);
 	assert_int_equal(ops->write_cap(vgpu, 0, 25), 0);
-	assert_int_equal(ops->read_cap(vgpu, &cap_pct), 0);
-	assert_int_equal(cap_pct, 25);
+	expect_cap(ops, vgpu, 25);
 	assert_int_equal(ops->read_initial_cap(vgpu, &cap_pct), 0);
 	assert_int_equal(cap_pct, 40);
 	assert_int_equal(ops->renew(vgpu, 60000), 0);
@@ -252,8 +254,7 @@ TEST(caps_and_leases_are_written)
 	assert_int_equal(ops->write_initial_cap(vgpu, 60, 35), 0);
 	assert_int_equal(ops->read_initial_cap(vgpu, &cap_pct), 0);
 	assert_int_equal(cap_pct, 60);
-	assert_int_equal(ops->read_cap(vgpu, &cap_pct), 0);
-	assert_int_equal(cap_pct, 35);
+	expect_cap(ops, vgpu, 35);
 	ops->detach(vgpu);
 }
 
@@ -267,8 +268,7 @@ TEST(permission_to_write_can_be_granted_later)
 		print_message("# only root can change its user\n");
 		skip();
 	}
-	make_parent(P1, "i915-GVTg_V5_8");
-	make_vgpu(P1, A, 30);
+	make_one_vgpu();
 	assert_int_equal(chmod(root, 0755), 0);
 	open_gpu(ops);
 	assert_int_equal(seteuid(65534), 0);
@@ -329,8 +329,7 @@ TEST(a_kernel_without_leases_is_supported)
 	struct gpu_reading reading;
 	struct gpu_vgpu *vgpu;
 
-	make_parent(P1, "i915-GVTg_V5_8");
-	make_vgpu(P1, A, 30);
+	make_one_vgpu();
 	remove_file("class/mdev_bus/" P1 "/" A "/intel_vgpu/cap_lease_ms");
 	open_gpu(ops);
 	vgpu = attach(A);
@@ -424,8 +423,7 @@ TEST(sharing_is_written_to_the_file_of_the_gpu)
 	struct gpu_traits traits;
 	struct gpu_vgpu *vgpu;
 
-	make_parent(P1, "i915-GVTg_V5_8");
-	make_vgpu(P1, A, 30);
+	make_one_vgpu();
 	write_file("hard\n", "class/mdev_bus/%s/gover_sharing", P1);
 	write_file("40\n", "class/mdev_bus/%s/%s/intel_vgpu/cap_ceiling", P1, A);
 	open_gpu(ops);

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "gpu/gpu.h"
+#include "tests/unit/gpu/test-gpu.h"
 #include "tests/unit/unit.h"
 
 static char root[64];

@@ -10,6 +10,7 @@
 
 #include "gpu/cgroup.h"
 #include "gpu/gpu.h"
+#include "tests/unit/gpu/test-gpu.h"
 #include "tests/unit/unit.h"
 
 static const struct gpu_ops *const ops = &gpu_softgpu_ops;
@@ -80,7 +81,7 @@ TEST(existing_groups_are_read_and_not_changed)
 {
 	struct gpu *watched;
 	struct gpu_vgpu *vgpu;
-	int n = 0, cap_pct;
+	int n = 0;
 
 	assert_int_equal(ops->open(&config, &gpu, &err), 0);
 	assert_int_equal(ops->create(gpu, "a", 37, &err), 0);
@@ -90,8 +91,7 @@ TEST(existing_groups_are_read_and_not_changed)
 	assert_int_equal(ops->list(watched, count, &n), 0);
 	assert_int_equal(n, 1);
 	assert_int_equal(ops->attach(watched, "a", 0, &vgpu, &err), 0);
-	assert_int_equal(ops->read_cap(vgpu, &cap_pct), 0);
-	assert_int_equal(cap_pct, 37);
+	expect_cap(ops, vgpu, 37);
 	ops->detach(vgpu);
 	ops->close(watched);
 	dry.capacity_cores = 0.5; /* a GPU with a vGPU cannot change its size */

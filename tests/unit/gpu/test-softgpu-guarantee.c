@@ -194,11 +194,10 @@ static void expect_after_open(const struct gpu_config *config, int cap_pct, int 
 {
 	struct gpu *gpu = open_gpu(config);
 	struct gpu_vgpu *vgpu;
-	int cap, limit, share;
+	int limit, share;
 
 	assert_int_equal(ops->attach(gpu, "a", 0, &vgpu, &err), 0);
-	assert_int_equal(ops->read_cap(vgpu, &cap), 0);
-	assert_int_equal(cap, cap_pct);
+	expect_cap(ops, vgpu, cap_pct);
 	read_files("a", &limit, &share);
 	assert_int_equal(limit, limit_pct);
 	assert_int_equal(share, share_pct);
@@ -242,18 +241,14 @@ TEST(a_limit_of_another_program_below_the_cap_is_the_cap)
 	struct gpu_vgpu *vgpu = make_vgpu(gpu, "a", 40, 90);
 	struct cgroup_limit limit = cgroup_limit_for(0.25);
 	struct cgroup_files files;
-	struct gpu_reading reading;
 
 	open_files("a", &files);
 	assert_int_equal(cgroup_write_limit(&files, &limit), 0);
-	assert_int_equal(ops->read(vgpu, NS_PER_S, &reading), 0);
-	assert_int_equal(reading.cap_pct, 25);
+	assert_int_equal(reading_at(ops, vgpu, NS_PER_S).cap_pct, 25);
 	assert_int_equal(ops->write_cap(vgpu, NS_PER_S, 40), 0);
-	assert_int_equal(ops->read(vgpu, 2 * NS_PER_S, &reading), 0);
-	assert_int_equal(reading.cap_pct, 40);
+	assert_int_equal(reading_at(ops, vgpu, 2 * NS_PER_S).cap_pct, 40);
 	assert_int_equal(cgroup_write_share(&files, 15), 0);
-	assert_int_equal(ops->read(vgpu, 3 * NS_PER_S, &reading), 0);
-	assert_int_equal(reading.cap_pct, 15);
+	assert_int_equal(reading_at(ops, vgpu, 3 * NS_PER_S).cap_pct, 15);
 	cgroup_close(&files);
 	ops->detach(vgpu);
 	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
@@ -266,21 +261,19 @@ TEST(a_new_group_of_another_program_has_its_limit_as_cap)
 	struct gpu *gpu = open_gpu(&guarantee);
 	struct cgroup_files files;
 	struct gpu_vgpu *vgpu;
-	int cap, limit, share;
+	int limit, share;
 
 	assert_int_equal(ops->create(gpu, "a", 50, &err), 0);
 	open_files("a", &files);
 	assert_int_equal(cgroup_clear_share(&files), 0);
 	assert_int_equal(ops->attach(gpu, "a", 0, &vgpu, &err), 0);
-	assert_int_equal(ops->read_cap(vgpu, &cap), 0);
-	assert_int_equal(cap, 50);
+	expect_cap(ops, vgpu, 50);
 	read_files("a", &limit, &share);
 	assert_int_equal(limit, 50);
 	assert_int_equal(share, 50);
 	print_message("# the weight of a new group is that of the smallest cap\n");
 	assert_int_equal(cgroup_clear_share(&files), 0);
-	assert_int_equal(ops->read_cap(vgpu, &cap), 0);
-	assert_int_equal(cap, 1);
+	expect_cap(ops, vgpu, 1);
 	cgroup_close(&files);
 	ops->detach(vgpu);
 	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
@@ -321,15 +314,12 @@ TEST(a_larger_weight_at_the_ceiling_is_an_external_cap)
 	struct gpu *gpu = open_gpu(&guarantee);
 	struct gpu_vgpu *vgpu = make_vgpu(gpu, "a", 40, 40);
 	struct cgroup_files files;
-	int cap;
 
 	open_files("a", &files);
 	assert_int_equal(cgroup_write_share(&files, 80), 0);
-	assert_int_equal(ops->read_cap(vgpu, &cap), 0);
-	assert_int_equal(cap, 80);
+	expect_cap(ops, vgpu, 80);
 	assert_int_equal(ops->write_cap(vgpu, 0, 40), 0);
-	assert_int_equal(ops->read_cap(vgpu, &cap), 0);
-	assert_int_equal(cap, 40);
+	expect_cap(ops, vgpu, 40);
 	cgroup_close(&files);
 	ops->detach(vgpu);
 	assert_int_equal(ops->destroy(gpu, "a", &err), 0);

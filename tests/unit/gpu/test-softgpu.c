@@ -104,7 +104,6 @@ TEST(invalid_values_are_rejected_without_a_change)
 {
 	static const int caps[] = {0, -1, 101, INT32_MAX, INT32_MIN};
 	struct gpu_vgpu *vgpu = NULL;
-	int cap;
 
 	for (size_t i = 0; i < ARRAY_SIZE(caps); i++) {
 		assert_int_equal(ops->create(gpu, "bad", caps[i], &err), -EINVAL);
@@ -117,8 +116,7 @@ TEST(invalid_values_are_rejected_without_a_change)
 	vgpu = make_vgpu("a", 33, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(caps); i++)
 		assert_int_equal(ops->write_cap(vgpu, 0, caps[i]), -EINVAL);
-	assert_int_equal(ops->read_cap(vgpu, &cap), 0);
-	assert_int_equal(cap, 33);
+	expect_cap(ops, vgpu, 33);
 	ops->detach(vgpu);
 }
 
@@ -154,7 +152,6 @@ TEST(a_cap_can_follow_any_foreign_limit)
 	};
 	static const int caps[] = {1, 50, 100};
 	struct gpu_vgpu *vgpu;
-	int cap;
 
 	vgpu = make_vgpu("a", 100, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(limits) * ARRAY_SIZE(caps); i++) {
@@ -162,8 +159,7 @@ TEST(a_cap_can_follow_any_foreign_limit)
 
 		foreign_limit("a", limits[i / ARRAY_SIZE(caps)]);
 		assert_int_equal(ops->write_cap(vgpu, 0, want), 0);
-		assert_int_equal(ops->read_cap(vgpu, &cap), 0);
-		assert_int_equal(cap, want);
+		expect_cap(ops, vgpu, want);
 	}
 	ops->detach(vgpu);
 }
@@ -205,7 +201,6 @@ TEST(a_removed_limit_is_cap_0_and_allots_the_whole_gpu)
 {
 	struct gpu_vgpu *vgpu;
 	struct gpu_reading reading;
-	int cap;
 
 	vgpu = make_vgpu("a", 20, 0);
 	for (int i = 0; i < host.n_mounts; i++) {
@@ -217,8 +212,7 @@ TEST(a_removed_limit_is_cap_0_and_allots_the_whole_gpu)
 			assert_int_equal(
 				file_write_text(path, host.version->number == 1 ? "-1" : "max"), 0);
 	}
-	assert_int_equal(ops->read_cap(vgpu, &cap), 0);
-	assert_int_equal(cap, 0);
+	expect_cap(ops, vgpu, 0);
 	assert_int_equal(ops->read(vgpu, NS_PER_S, &reading), 0);
 	assert_int_equal(reading.cap_pct, 0);
 	assert_int_equal(ops->read(vgpu, 2 * NS_PER_S, &reading), 0);
@@ -349,8 +343,7 @@ TEST(a_group_removed_by_another_program_can_be_created_again)
 	assert_int_equal(cgroup_remove(&host, group), 0);
 	assert_int_equal(ops->physical(gpu, 0, &at, &busy), -ENODEV);
 	vgpu = make_vgpu("a", 40, 0);
-	assert_int_equal(ops->read_cap(vgpu, &cap), 0);
-	assert_int_equal(cap, 40);
+	expect_cap(ops, vgpu, 40);
 	assert_int_equal(ops->physical(gpu, 0, &at, &busy), 0);
 	ops->detach(vgpu);
 }
@@ -374,15 +367,13 @@ TEST(a_later_daemon_adopts_existing_vgpus)
 	struct gpu_vgpu *vgpu;
 	struct gpu_config other = config;
 	int counts[2] = {0, 0};
-	int cap;
 
 	assert_int_equal(ops->create(gpu, "a", 37, &err), 0);
 	assert_int_equal(ops->open(&config, &second, &err), 0);
 	assert_int_equal(ops->list(second, count_one, counts), 0);
 	assert_int_equal(counts[0], 1);
 	assert_int_equal(ops->attach(second, "a", 0, &vgpu, &err), 0);
-	assert_int_equal(ops->read_cap(vgpu, &cap), 0);
-	assert_int_equal(cap, 37);
+	expect_cap(ops, vgpu, 37);
 	ops->detach(vgpu);
 	ops->close(second);
 	assert_int_equal(ops->attach(gpu, "a", 0, &vgpu, &err), 0); /* vGPU a still exists */

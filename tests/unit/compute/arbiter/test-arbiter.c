@@ -99,6 +99,15 @@ static void rig_run(uint64_t ns)
 		rig_step(to_ns);
 }
 
+/* Runs for @ns. Returns the device time that @tenant got. */
+static uint64_t gained(const struct arbiter_tenant *tenant, uint64_t ns)
+{
+	uint64_t before_ns = tenant->busy_ns;
+
+	rig_run(ns);
+	return tenant->busy_ns - before_ns;
+}
+
 static struct arbiter_tenant *other_of(const struct arbiter_tenant *tenant)
 {
 	return &rig.tenants[tenant == &rig.tenants[0]];
@@ -422,7 +431,6 @@ TEST(an_idle_time_gives_no_advantage)
 TEST(short_gaps_do_not_add_up_to_a_claim)
 {
 	struct arbiter_tenant *sly;
-	uint64_t before_ns;
 
 	rig_start("fair");
 	sly = rig_add(one, 0);
@@ -435,9 +443,7 @@ TEST(short_gaps_do_not_add_up_to_a_claim)
 		rig_run(1800 * US);
 	}
 	rig_wake(sly);
-	before_ns = sly->busy_ns;
-	rig_run(NS_PER_S);
-	assert_near(sly->busy_ns - before_ns, NS_PER_S / 2, 20 * NS_PER_MS + SLICE);
+	assert_near(gained(sly, NS_PER_S), NS_PER_S / 2, 20 * NS_PER_MS + SLICE);
 }
 
 TEST(a_capped_tenant_leaves_no_debt_to_a_newcomer)
@@ -799,7 +805,6 @@ TEST(vmcg_pays_a_credit_for_four_units_and_transfers_the_rest)
 TEST(a_change_of_the_share_is_in_force_at_once)
 {
 	struct arbiter_tenant *first, *second;
-	uint64_t before_ns;
 
 	rig_start("fair");
 	first = rig_add((struct arbiter_share){.weight = 100}, 200 * US);
@@ -807,17 +812,11 @@ TEST(a_change_of_the_share_is_in_force_at_once)
 	rig_run(NS_PER_S);
 	assert_near(first->busy_ns, NS_PER_S / 2, SLICE);
 	arbiter_set_share(&rig.arbiter, first, &(struct arbiter_share){.weight = 300}, rig.now_ns);
-	before_ns = first->busy_ns;
-	rig_run(NS_PER_S);
-	assert_near(first->busy_ns - before_ns, 3 * NS_PER_S / 4, 2 * SLICE);
+	assert_near(gained(first, NS_PER_S), 3 * NS_PER_S / 4, 2 * SLICE);
 	arbiter_set_share(&rig.arbiter, first, &(struct arbiter_share){.cap_pct = 10}, rig.now_ns);
-	before_ns = first->busy_ns;
-	rig_run(NS_PER_S);
-	assert_near(first->busy_ns - before_ns, NS_PER_S / 10, SLICE);
+	assert_near(gained(first, NS_PER_S), NS_PER_S / 10, SLICE);
 	arbiter_set_share(&rig.arbiter, first, NULL, rig.now_ns);
-	before_ns = first->busy_ns;
-	rig_run(NS_PER_S);
-	assert_near(first->busy_ns - before_ns, NS_PER_S / 2, 2 * SLICE);
+	assert_near(gained(first, NS_PER_S), NS_PER_S / 2, 2 * SLICE);
 	assert_near(second->busy_ns + first->busy_ns, 4 * NS_PER_S, 1 * NS_PER_MS);
 }
 

@@ -332,6 +332,15 @@ static void run(uint64_t ns)
 	}
 }
 
+/* Runs for @ns. Returns the device time that @program got. */
+static uint64_t gained(const struct program *program, uint64_t ns)
+{
+	uint64_t before_ns = program->busy_ns;
+
+	run(ns);
+	return program->busy_ns - before_ns;
+}
+
 TEST(programs_belong_to_the_nearest_group)
 {
 	static const struct {
@@ -665,7 +674,6 @@ TEST(fcfs_gives_one_unit_a_turn)
 TEST(a_stopped_holder_loses_the_device_within_its_lease)
 {
 	struct program *a, *b;
-	uint64_t before_ns;
 
 	open_pair(&a, &b);
 	run(100 * MS);
@@ -673,21 +681,16 @@ TEST(a_stopped_holder_loses_the_device_within_its_lease)
 		run(20 * US);
 	a->stopped = true;
 	run(106 * MS);
-	before_ns = b->busy_ns;
-	run(500 * MS);
-	assert_in_range(b->busy_ns - before_ns, 480 * MS, 501 * MS);
+	assert_in_range(gained(b, 500 * MS), 480 * MS, 501 * MS);
 	assert_int_equal(look(1).leases_lost, 1);
 	/* It goes on: what has finished meanwhile is reported, and it has its share again. */
 	a->stopped = false;
-	before_ns = a->busy_ns;
-	run(1000 * MS);
-	assert_in_range(a->busy_ns - before_ns, 480 * MS, 530 * MS);
+	assert_in_range(gained(a, 1000 * MS), 480 * MS, 530 * MS);
 }
 
 TEST(a_tenant_that_was_stopped_while_it_waited_takes_nothing)
 {
 	struct program *a, *b;
-	uint64_t before_ns;
 
 	open_pair(&a, &b);
 	run(100 * MS);
@@ -695,20 +698,15 @@ TEST(a_tenant_that_was_stopped_while_it_waited_takes_nothing)
 		run(20 * US);
 	a->stopped = true;
 	run(106 * MS);
-	before_ns = b->busy_ns;
-	run(3000 * MS);
-	assert_true(b->busy_ns - before_ns >= 2970 * MS);
+	assert_true(gained(b, 3000 * MS) >= 2970 * MS);
 	a->stopped = false;
 	a->page->request_ns = world.now_ns;
-	before_ns = a->busy_ns;
-	run(1000 * MS);
-	assert_in_range(a->busy_ns - before_ns, 480 * MS, 530 * MS);
+	assert_in_range(gained(a, 1000 * MS), 480 * MS, 530 * MS);
 }
 
 TEST(the_end_of_a_client_ends_its_turn)
 {
 	struct program *a, *b;
-	uint64_t before_ns;
 
 	open_pair(&a, &b);
 	run(100 * MS);
@@ -716,9 +714,7 @@ TEST(the_end_of_a_client_ends_its_turn)
 		run(20 * US);
 	end_program(a);
 	run(10 * MS);
-	before_ns = b->busy_ns;
-	run(500 * MS);
-	assert_in_range(b->busy_ns - before_ns, 495 * MS, 501 * MS);
+	assert_in_range(gained(b, 500 * MS), 495 * MS, 501 * MS);
 	assert_int_equal(look(1).clients, 0);
 	assert_int_equal(look(1).state, COMPUTE_IDLE);
 }

@@ -87,14 +87,19 @@ static struct gpu_vgpu *attach_one(const struct gpu_ops *ops, const char *id)
 static const struct gpu_ops *const ops = &gpu_xe_ops;
 static struct gpu_vgpu *a, *b, *c;
 
+static void attach_all(void)
+{
+	a = attach_one(ops, VF1);
+	b = attach_one(ops, VF2);
+	c = attach_one(ops, VF3);
+}
+
 static void open_three(void)
 {
 	make_device(4, 3);
 	snprintf(config.state_dir, sizeof(config.state_dir), "%s", root);
 	open_gpu(ops);
-	a = attach_one(ops, VF1);
-	b = attach_one(ops, VF2);
-	c = attach_one(ops, VF3);
+	attach_all();
 }
 
 static void detach_all(void)
@@ -102,6 +107,13 @@ static void detach_all(void)
 	ops->detach(a);
 	ops->detach(b);
 	ops->detach(c);
+	a = b = c = NULL;
+}
+
+static int end(void)
+{
+	detach_all();
+	return tear_down();
 }
 
 static void set_caps(int cap_a, int cap_b, int cap_c)
@@ -111,26 +123,16 @@ static void set_caps(int cap_a, int cap_b, int cap_c)
 	assert_int_equal(ops->write_cap(c, 0, cap_c), 0);
 }
 
-static void expect_cap(struct gpu_vgpu *vgpu, int cap_pct)
-{
-	int is_pct;
-
-	assert_int_equal(ops->read_cap(vgpu, &is_pct), 0);
-	assert_int_equal(is_pct, cap_pct);
-}
-
 /* Closes and opens the GPU, as a restart of the daemon does. */
 static void restart(void)
 {
 	detach_all();
 	ops->close(gpu);
 	open_gpu(ops);
-	a = attach_one(ops, VF1);
-	b = attach_one(ops, VF2);
-	c = attach_one(ops, VF3);
+	attach_all();
 }
 
-FIXTURE(set_up, tear_down)
+FIXTURE(set_up, end)
 
 TEST(enabled_functions_are_vgpus)
 {
@@ -168,25 +170,23 @@ TEST(a_function_that_cannot_be_read_delays_the_others)
 	list_all(ops);
 	assert_string_equal(listed, VF1 "=0 " VF2 "=0 ");
 	a = attach_one(ops, VF1);
-	expect_cap(a, 50); /* not "no limit" */
-	ops->detach(a);
+	expect_cap(ops, a, 50); /* not "no limit" */
 }
 
 TEST(caps_become_quanta)
 {
 	open_three();
-	expect_cap(a, 0);
+	expect_cap(ops, a, 0);
 	set_caps(20, 30, 40);
 	expect_quanta("1", "2", "3", "4");
-	expect_cap(a, 20);
-	expect_cap(b, 30);
-	expect_cap(c, 40);
+	expect_cap(ops, a, 20);
+	expect_cap(ops, b, 30);
+	expect_cap(ops, c, 40);
 	expect_file("100000", ADM "/vf1/profile/preempt_timeout_us");
 	expect_file("0", ADM "/vf4/profile/preempt_timeout_us");
 	expect_file("0", ADM "/vf4/profile/exec_quantum_ms");
 	assert_int_equal(ops->write_cap(a, 0, 0), -EINVAL);
 	assert_int_equal(ops->write_cap(a, 0, 101), -EINVAL);
-	detach_all();
 }
 
 TEST(a_new_cap_changes_its_own_quantum_and_that_of_the_host)
@@ -195,7 +195,6 @@ TEST(a_new_cap_changes_its_own_quantum_and_that_of_the_host)
 	set_caps(20, 30, 40);
 	assert_int_equal(ops->write_cap(c, 0, 30), 0);
 	expect_quanta("2", "2", "3", "3");
-	detach_all();
 }
 
 TEST(a_timeout_of_the_administrator_stays)
@@ -204,7 +203,6 @@ TEST(a_timeout_of_the_administrator_stays)
 	write_file("40000\n", ADM "/vf1/profile/preempt_timeout_us");
 	set_caps(20, 30, 40);
 	expect_file("40000", ADM "/vf1/profile/preempt_timeout_us");
-	detach_all();
 }
 
 TEST(caps_survive_a_restart)
@@ -213,13 +211,12 @@ TEST(caps_survive_a_restart)
 	write_file("3\n", ADM "/pf/profile/exec_quantum_ms");
 	set_caps(50, 50, 50); /* more than the GPU has: each has a third */
 	restart();
-	expect_cap(a, 50);
-	expect_cap(b, 50);
+	expect_cap(ops, a, 50);
+	expect_cap(ops, b, 50);
 	set_caps(1, 1, 1); /* the smallest slice is worth more than the cap */
 	restart();
-	expect_cap(a, 1);
-	expect_cap(c, 1);
-	detach_all();
+	expect_cap(ops, a, 1);
+	expect_cap(ops, c, 1);
 }
 
 TEST(an_external_change_is_a_part_of_the_round)
@@ -227,11 +224,10 @@ TEST(an_external_change_is_a_part_of_the_round)
 	open_three();
 	set_caps(20, 30, 40);
 	write_file("8\n", ADM "/vf1/profile/exec_quantum_ms");
-	expect_cap(a, 50); /* 8 of 8 + 3 + 4 + 1 ms */
-	expect_cap(b, 30);
+	expect_cap(ops, a, 50); /* 8 of 8 + 3 + 4 + 1 ms */
+	expect_cap(ops, b, 30);
 	write_file("0\n", ADM "/vf1/profile/exec_quantum_ms");
-	expect_cap(a, 0);
-	detach_all();
+	expect_cap(ops, a, 0);
 }
 
 /* Otherwise a vGPU would have more than its cap although no program has written its quantum. */
@@ -240,11 +236,10 @@ TEST(an_external_change_leaves_the_shares_of_the_others)
 	open_three();
 	set_caps(20, 30, 40);
 	write_file("1\n", ADM "/vf3/profile/exec_quantum_ms");
-	expect_cap(c, 14); /* 1 of 2 + 3 + 1 + 1 ms */
+	expect_cap(ops, c, 14); /* 1 of 2 + 3 + 1 + 1 ms */
 	list_all(ops);
 	expect_quanta("7", "4", "6", "3");
-	expect_cap(c, 14);
-	detach_all();
+	expect_cap(ops, c, 14);
 }
 
 TEST(the_host_keeps_a_slice_that_was_written_for_it)
@@ -257,8 +252,7 @@ TEST(the_host_keeps_a_slice_that_was_written_for_it)
 	write_file("0\n", ADM "/pf/profile/exec_quantum_ms"); /* the driver does this */
 	list_all(ops);
 	expect_quanta("8", "13", "20", "27");
-	expect_cap(a, 20);
-	detach_all();
+	expect_cap(ops, a, 20);
 }
 
 TEST(a_function_that_is_disabled_is_gone)
@@ -277,7 +271,6 @@ TEST(a_function_that_is_disabled_is_gone)
 	list_all(ops);
 	assert_string_equal(listed, "");
 	expect_file("0", ADM "/pf/profile/exec_quantum_ms"); /* as it was found */
-	detach_all();
 }
 
 TEST(a_function_that_is_enabled_again_is_another_one)
@@ -294,7 +287,6 @@ TEST(a_function_that_is_enabled_again_is_another_one)
 		skip();
 	}
 	assert_int_equal(ops->read_cap(c, &cap_pct), -ENODEV);
-	detach_all();
 }
 
 TEST(the_quantum_of_a_function_that_is_enabled_is_no_external_change)
@@ -311,7 +303,7 @@ TEST(the_quantum_of_a_function_that_is_enabled_is_no_external_change)
 	write_file("9\n", ADM "/vf3/profile/exec_quantum_ms");
 	enable(3);
 	c = attach_one(ops, VF3);
-	expect_cap(c, 47); /* 9 of 5 + 2 + 3 + 9 ms */
+	expect_cap(ops, c, 47); /* 9 of 5 + 2 + 3 + 9 ms */
 	assert_int_equal(ops->read_initial_cap(c, &cap_pct), 0);
 	assert_int_equal(cap_pct, 47);
 	assert_int_equal(ops->write_cap(c, 0, 40), 0);
@@ -320,7 +312,6 @@ TEST(the_quantum_of_a_function_that_is_enabled_is_no_external_change)
 	restart();
 	assert_int_equal(ops->read_initial_cap(c, &cap_pct), 0);
 	assert_int_equal(cap_pct, 0); /* set by another program while the daemon was not running */
-	detach_all();
 }
 
 TEST(sharing_is_a_priority)
@@ -360,7 +351,6 @@ TEST(without_counters_there_is_no_busy_time)
 	assert_true(reading.cap_valid);
 	assert_int_equal(reading.cap_pct, 20);
 	assert_int_equal(reading.at_ns, 1000);
-	detach_all();
 }
 
 static void add_ticks(const char *function, const char *active, const char *total)
@@ -399,8 +389,6 @@ TEST(busy_time_is_a_share_of_all_ticks)
 	assert_int_equal(reading.at_ns, 2000);
 	assert_int_equal(ops->physical(gpu, 0, &at_ns, &busy_ns), 0);
 	assert_int_equal(busy_ns, 400);
-	ops->detach(a);
-	ops->detach(b);
 }
 
 /* --- a driver that is unbound and bound again --- */
@@ -429,13 +417,10 @@ TEST(a_driver_that_is_bound_again_is_found_again)
 	make_device(4, 3);
 	list_all(ops);
 	assert_string_equal(listed, VF1 "=0 " VF2 "=0 " VF3 "=0 ");
-	a = attach_one(ops, VF1);
-	b = attach_one(ops, VF2);
-	c = attach_one(ops, VF3);
+	attach_all();
 	set_caps(20, 30, 40);
 	expect_quanta("1", "2", "3", "4");
-	expect_cap(a, 20);
-	detach_all();
+	expect_cap(ops, a, 20);
 }
 
 static void set_ticks(const char *active, const char *total)
@@ -475,7 +460,6 @@ TEST(counters_that_stand_still_are_opened_again)
 	set_ticks("25\n", "150\n");
 	assert_true(read_at_ms(800).busy_valid);
 	expect_problem("");
-	ops->detach(a);
 }
 
 TEST(missing_counters_are_opened_later_with_growing_delays)
@@ -497,7 +481,6 @@ TEST(missing_counters_are_opened_later_with_growing_delays)
 	set_ticks("10\n", "100\n");
 	assert_true(read_at_ms(114200).busy_valid);
 	expect_problem("");
-	ops->detach(a);
 }
 
 /* Folders of a device with two GTs in each layout. The names of PF and VF are filled in. */
@@ -604,10 +587,8 @@ static void check_layout(const struct tree *row)
 	assert_int_equal(ops->write_cap(b, 0, 41), 0); /* it does not stop the others */
 	assert_int_equal(ops->write_cap(a, 0, 30), 0);
 	expect_setting(row, "vf1", "3");
-	assert_int_equal(ops->read_cap(a, &cap_pct), 0);
-	assert_int_equal(cap_pct, 30);
-	ops->detach(a);
-	ops->detach(b);
+	expect_cap(ops, a, 30);
+	detach_all();
 	ops->close(gpu);
 	gpu = NULL;
 	remove_tree(root);

@@ -151,12 +151,6 @@ static void report(struct guest_program *p)
 	pump();
 }
 
-static void tick(void)
-{
-	pass(1);
-	fps_hub_collect(hub);
-}
-
 /* Returns the limit in the only received message; NOTHING: no message. */
 static uint64_t received_limit(const struct guest_program *p)
 {
@@ -198,19 +192,19 @@ TEST(a_limit_is_sent_once_and_when_it_changes)
 	struct guest_program p = program_in(3);
 
 	set_limit("a", 30000000);
-	tick();
+	tick(1);
 	assert_int_equal(received_limit(&p), NOTHING); /* the program has sent no message yet */
 	report(&p);
-	tick();
+	tick(1);
 	assert_int_equal(received_limit(&p), 30000000);
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
 		set_limit("a", limits[i]);
 		report(&p);
-		tick();
+		tick(1);
 		assert_int_equal(received_limit(&p), limits[i]);
 		for (int s = 0; s < 5; s++) {
 			report(&p);
-			tick();
+			tick(1);
 			assert_int_equal(received_limit(&p), NOTHING);
 		}
 	}
@@ -223,7 +217,7 @@ TEST(no_limit_is_sent_too)
 	struct guest_program p = program_in(3);
 
 	report(&p);
-	tick();
+	tick(1);
 	assert_int_equal(received_limit(&p), 0);
 	assert_int_equal(received_limit(&p), NOTHING);
 	leave(&p);
@@ -241,13 +235,13 @@ TEST(each_program_gets_the_limit_of_its_vgpu)
 	report(&a[0]);
 	report(&a[1]);
 	report(&b);
-	tick();
+	tick(1);
 	assert_int_equal(received_limit(&a[0]), LIMIT_NS);
 	assert_int_equal(received_limit(&a[1]), LIMIT_NS);
 	assert_int_equal(received_limit(&b), 1000000);
 	vm_id = "b"; /* the contract of vGPU b now contains CID 3 */
 	fps_hub_rematch(hub);
-	tick();
+	tick(1);
 	assert_int_equal(received_limit(&a[0]), 1000000);
 	assert_int_equal(received_limit(&a[1]), 1000000);
 	assert_int_equal(received_limit(&b), NOTHING);
@@ -264,13 +258,13 @@ TEST(a_program_that_never_reads_is_counted)
 	for (uint64_t s = 0; s < 100; s++) {
 		set_limit("a", LIMIT_NS + s);
 		report(&p);
-		tick();
+		tick(1);
 	}
 	assert_int_equal(frames_of("a"), 6000);
 	assert_int_equal(stats().refused + stats().dropped, 0);
 	assert_int_equal(stats().open, 1);
 	room = SIZE_MAX; /* the program reads again and receives only the last limit */
-	tick();
+	tick(1);
 	assert_int_equal(received_limit(&p), LIMIT_NS + 99);
 	assert_int_equal(received_limit(&p), NOTHING);
 	leave(&p);
@@ -284,14 +278,14 @@ TEST(a_partial_limit_message_is_completed_first)
 		set_limit("a", LIMIT_NS + taken);
 		report(&p);
 		room = taken;
-		tick();
+		tick(1);
 		assert_int_equal(room, 0);
 		set_limit("a", 2 * LIMIT_NS + taken);
-		tick();
+		tick(1);
 		room = SIZE_MAX;
-		tick();
+		tick(1);
 		assert_int_equal(received_limit(&p), LIMIT_NS + taken);
-		tick();
+		tick(1);
 		assert_int_equal(received_limit(&p), 2 * LIMIT_NS + taken);
 		assert_int_equal(received_limit(&p), NOTHING);
 	}
@@ -305,7 +299,7 @@ TEST(a_removed_vgpu_has_no_limit)
 	set_limit("a", LIMIT_NS);
 	report(&ticked);
 	report(&active);
-	tick();
+	tick(1);
 	assert_int_equal(received_limit(&ticked), LIMIT_NS);
 	assert_int_equal(received_limit(&active), LIMIT_NS);
 	vm_id = NULL; /* the contract of vGPU a was removed */
@@ -313,7 +307,7 @@ TEST(a_removed_vgpu_has_no_limit)
 	report(&active);
 	assert_int_equal(received_limit(&active), 0);
 	assert_true(is_disconnected(&active));
-	tick();
+	tick(1);
 	assert_int_equal(received_limit(&ticked), 0);
 	assert_true(is_disconnected(&ticked));
 	leave(&ticked);
@@ -347,11 +341,11 @@ TEST(nothing_is_sent_over_virtio_serial)
 	assert_int_equal(listen(qemu, 1), 0);
 	set_limit("a", LIMIT_NS);
 	pass(2);
-	tick();
+	tick(1);
 	p.sock = accept4(qemu, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	assert_true(p.sock >= 0);
 	report(&p);
-	tick();
+	tick(1);
 	assert_int_equal(frames_of("a"), 60);
 	assert_int_equal(received_limit(&p), NOTHING);
 	leave(&p);

@@ -83,18 +83,14 @@ static void machine_end(struct machine *m)
 	assert_int_equal(unlink(m->path), 0);
 }
 
-static void scan_ports(void)
-{
-	pass(2);
-	fps_hub_collect(hub);
-}
+#define SCAN_S 2 /* the hub scans the folder at most so often */
 
 /* A virtual machine to which the hub has connected. */
 static struct machine machine_on(const char *name)
 {
 	struct machine m = machine_new(name);
 
-	scan_ports();
+	tick(SCAN_S);
 	assert_true(machine_connected(&m));
 	return m;
 }
@@ -141,7 +137,7 @@ TEST(a_socket_is_matched_by_name)
 		struct machine m = machine_new(rows[i].file);
 		uint64_t a = frames_of("a"), b = frames_of("b");
 
-		scan_ports();
+		tick(SCAN_S);
 		if (machine_connected(&m) != (rows[i].id != NULL))
 			fail_msg("%s", rows[i].file);
 		if (rows[i].id) {
@@ -161,8 +157,7 @@ TEST(programs_share_a_port)
 	for (uint64_t s = 0; s < 5; s++) {
 		send_message(&m, 1, s, 60 * s + 1);
 		send_message(&m, 2, s, 30 * s + 1);
-		pass(1);
-		fps_hub_collect(hub);
+		tick(1);
 	}
 	assert_int_equal(frames_of("a"), 241 + 121);
 	assert_int_equal(fps_hub_totals(hub, "a")->reporting, 2);
@@ -187,7 +182,7 @@ TEST(a_restarted_virtual_machine_is_reconnected)
 		assert_int_equal(frames_of("a"), 65 * i);
 		machine_end(&m); /* killed */
 		pump();
-		scan_ports();
+		tick(SCAN_S);
 	}
 }
 
@@ -246,7 +241,7 @@ TEST(an_endless_writer_is_throttled)
 	uint64_t dropped;
 	int sent = 0;
 
-	scan_ports();
+	tick(SCAN_S);
 	assert_true(machine_connected(&m) && machine_connected(&n));
 	for (int i = 0; i < 100000 && sent < 100000; i++) {
 		if (send(m.sock, &same, sizeof(same), MSG_NOSIGNAL) < 0)
@@ -260,8 +255,7 @@ TEST(an_endless_writer_is_throttled)
 	assert_int_equal(frames_of("a"), 10);
 	send_message(&n, 7, 0, 60); /* other virtual machines are not delayed */
 	assert_int_equal(frames_of("b"), 60);
-	pass(1);
-	fps_hub_collect(hub);
+	tick(1);
 	pump();
 	assert_in_range(stats().dropped, dropped + 1, dropped + 400);
 	machine_end(&m);
@@ -275,7 +269,7 @@ TEST(a_missing_folder_is_created_and_may_disappear)
 	assert_int_equal(stat(ports, &st), 0);
 	assert_true(S_ISDIR(st.st_mode));
 	assert_int_equal(rmdir(ports), 0);
-	scan_ports();
+	tick(SCAN_S);
 	assert_int_equal(mkdir(ports, 0700), 0);
 	a_restarted_virtual_machine_is_reconnected();
 }

@@ -89,8 +89,7 @@ TEST(a_second_message_is_refused)
 {
 	struct program p = program_new();
 
-	program_connect(&p);
-	pump();
+	program_join(&p);
 	assert_int_equal(send(p.sock, "x", 1, 0), 1);
 	pump();
 	assert_int_equal(stats().refused, 1);
@@ -107,11 +106,9 @@ TEST(a_silent_connection_is_closed_after_5_seconds)
 	assert_int_equal(close(gone), 0);
 	pump();
 	assert_int_equal(stats().refused, 0);
-	pass(4.9);
-	fps_hub_collect(hub);
+	tick(4.9);
 	assert_int_equal(stats().refused, 0);
-	pass(0.2);
-	fps_hub_collect(hub);
+	tick(0.2);
 	assert_int_equal(stats().refused, 1);
 	assert_int_equal(open_fds(), fds - 1);
 	assert_int_equal(close(silent), 0);
@@ -234,11 +231,9 @@ TEST(a_program_moved_to_a_full_vgpu_is_refused)
 	allow_files();
 	assert_int_equal(crowd("a", 2), 2);
 	assert_int_equal(crowd("b", FPS_VGPU_CLIENTS_MAX - 1), FPS_VGPU_CLIENTS_MAX - 1);
-	pass(4);
-	fps_hub_collect(hub);
+	tick(4);
 	assert_int_equal(stats().refused, 0);
-	pass(1);
-	fps_hub_collect(hub); /* both programs of "a" are now in "b" */
+	tick(1); /* both programs of "a" are now in "b" */
 	assert_int_equal(stats().over_limit, 1);
 	assert_int_equal(fps_hub_refusals(hub, "b")->n, 1);
 	assert_int_equal(fps_hub_refusals(hub, "a")->n, 0);
@@ -280,8 +275,7 @@ TEST(a_second_daemon_is_refused)
 	assert_int_equal(second_hub(path, &err), -EADDRINUSE);
 	assert_non_null(strstr(err.msg, "another daemon listens on"));
 	assert_non_null(strstr(err.msg, path));
-	program_connect(&p); /* the first hub keeps running */
-	pump();
+	program_join(&p); /* the first hub keeps running */
 	assert_int_equal(stats().open, 1);
 	assert_int_equal(stats().refused, 0);
 	program_end(&p);
@@ -355,8 +349,7 @@ TEST(freeing_closes_all_connections)
 	int fds = open_fds();
 	char byte;
 
-	program_connect(&p);
-	pump();
+	program_join(&p);
 	hub = fps_hub_free(hub);
 	assert_null(hub);
 	assert_null(fps_hub_free(NULL));

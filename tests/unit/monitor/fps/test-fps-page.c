@@ -28,8 +28,7 @@ TEST(implausible_counters_are_ignored)
 		uint64_t before;
 
 		program_draw(&p, 1000);
-		program_connect(&p);
-		pump();
+		program_join(&p);
 		fps_hub_collect(hub);
 		before = frames_of("a");
 		pass(1);
@@ -58,8 +57,7 @@ TEST(the_rate_of_a_page_is_limited)
 		uint64_t before = frames_of("a");
 		double s = 0;
 
-		program_connect(&p);
-		pump();
+		program_join(&p);
 		while (s < 20) {
 			pass(periods_s[i]);
 			s += periods_s[i];
@@ -79,8 +77,7 @@ TEST(a_wrong_number_of_lanes_is_harmless)
 	struct program p = program_new();
 
 	program_draw(&p, 100);
-	program_connect(&p);
-	pump();
+	program_join(&p);
 	fps_hub_collect(hub);
 	for (size_t i = 0; i < ARRAY_SIZE(lanes); i++) {
 		p.page->lanes = lanes[i];
@@ -95,8 +92,7 @@ TEST(the_newest_frame_is_between_the_last_two_readings)
 	static const int64_t offsets_s[] = {-500, 0, 500};
 	struct program p = program_new();
 
-	program_connect(&p);
-	pump();
+	program_join(&p);
 	for (size_t i = 0; i < ARRAY_SIZE(offsets_s); i++) {
 		uint64_t from_ns = fake_now.mono_ns;
 
@@ -115,8 +111,7 @@ TEST(the_longest_gap_is_the_maximum_of_all)
 
 	p.page->lanes = 2;
 	program_connect(&p);
-	program_connect(&q);
-	pump();
+	program_join(&q);
 	p.page->lane[0].longest_gap_ns = 30 * NS_PER_S / 1000;
 	p.page->lane[1].longest_gap_ns = 70 * NS_PER_S / 1000;
 	q.page->lane[0].longest_gap_ns = 50 * NS_PER_S / 1000;
@@ -153,8 +148,7 @@ TEST(plausible_gpu_time_is_counted)
 	struct program p = program_new();
 	uint64_t frames = 0, gpu_frames = 0;
 
-	program_connect(&p);
-	pump();
+	program_join(&p);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		pass(1);
 		program_draw(&p, rows[i].frames);
@@ -177,8 +171,7 @@ TEST(a_bucket_may_wrap)
 
 	p.page->first_ns = 0;
 	p.page->lane[0].frame_time[20] = UINT32_MAX;
-	program_connect(&p);
-	pump();
+	program_join(&p);
 	program_draw(&p, 3);
 	fps_hub_collect(hub);
 	assert_int_equal(fps_hub_totals(hub, "a")->frame_time[20], 3);
@@ -225,8 +218,7 @@ TEST(a_call_that_lasts_for_a_period_waits)
 
 		p.page->lanes = lanes;
 		p.page->features = FPS_PAGE_PRESENTS;
-		program_connect(&p);
-		pump();
+		program_join(&p);
 		for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 			pass(1);
 			lane->presents_begun = rows[i].begun;
@@ -244,8 +236,7 @@ TEST(the_present_calls_of_an_old_library_are_unknown)
 {
 	struct program p = program_new();
 
-	program_connect(&p);
-	pump();
+	program_join(&p);
 	for (uint32_t i = 0; i < 3; i++) {
 		pass(1);
 		program_draw(&p, 60);
@@ -265,8 +256,7 @@ TEST(the_programs_of_a_vgpu_are_judged_together)
 
 	p.page->features = FPS_PAGE_PRESENTS;
 	program_connect(&p);
-	program_connect(&q);
-	pump();
+	program_join(&q);
 	fps_hub_collect(hub);
 	assert_int_equal(present_of("a"), FPS_PRESENT_UNKNOWN); /* q is an old library */
 	q.page->features = FPS_PAGE_PRESENTS;

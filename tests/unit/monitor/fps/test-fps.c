@@ -13,8 +13,7 @@ TEST(frames_reach_the_vgpu_of_their_process)
 	struct program p = program_new();
 
 	program_draw(&p, 5);
-	program_connect(&p);
-	pump();
+	program_join(&p);
 	assert_int_equal(stats().open, 1);
 	fps_hub_collect(hub);
 	assert_int_equal(frames_of("a"), 5);
@@ -41,8 +40,7 @@ TEST(all_lanes_and_programs_of_a_vgpu_are_summed)
 		p.page->lane[l].frames = 10;
 	program_draw(&q, 7);
 	program_connect(&p);
-	program_connect(&q);
-	pump();
+	program_join(&q);
 	fps_hub_collect(hub);
 	assert_int_equal(frames_of("a"), 10 * FPS_WIRE_LANES + 7);
 	assert_int_equal(fps_hub_totals(hub, "a")->open, 2);
@@ -56,8 +54,7 @@ TEST(totals_outlive_the_programs)
 	for (int i = 1; i <= 3; i++) {
 		struct program p = program_new();
 
-		program_connect(&p);
-		pump();
+		program_join(&p);
 		program_draw(&p, 100);
 		program_end(&p);
 		pump();
@@ -107,10 +104,8 @@ TEST(a_program_older_than_the_last_tick_counts_from_now)
 	struct program p = program_new();
 
 	program_draw(&p, 5000);
-	pass(10);
-	fps_hub_collect(hub);
-	program_connect(&p);
-	pump();
+	tick(10);
+	program_join(&p);
 	program_draw(&p, 60);
 	fps_hub_collect(hub);
 	assert_int_equal(frames_of("a"), 60);
@@ -135,8 +130,7 @@ TEST(a_limit_is_sent_to_each_program_once)
 {
 	struct program p = program_new(), q = program_new();
 
-	program_connect(&p);
-	pump();
+	program_join(&p);
 	fps_hub_collect(hub);
 	/* "No limit" is sent too, because an earlier daemon may have set a limit. */
 	assert_int_equal(received_limit(&p), 0);
@@ -144,14 +138,12 @@ TEST(a_limit_is_sent_to_each_program_once)
 	fps_hub_limit(hub, "b", 50 * NS_PER_S / 1000);
 	fps_hub_collect(hub);
 	assert_int_equal(received_limit(&p), 20 * NS_PER_S / 1000);
-	program_connect(&q);
-	pump();
+	program_join(&q);
 	fps_hub_collect(hub);
 	assert_int_equal(received_limit(&q), 20 * NS_PER_S / 1000);
 	assert_int_equal(received_limit(&p), UINT64_MAX);
 	owner = "b";
-	pass(5);
-	fps_hub_collect(hub);
+	tick(5);
 	assert_int_equal(received_limit(&p), 50 * NS_PER_S / 1000);
 	fps_hub_forget(hub, "b");
 	owner = NULL;
@@ -172,8 +164,7 @@ TEST(an_unread_limit_blocks_nothing)
 	struct program p = program_new();
 	uint64_t ns = NS_PER_S / 1000;
 
-	program_connect(&p);
-	pump();
+	program_join(&p);
 	for (int i = 0; i < 5000; i++) {
 		fps_hub_limit(hub, "a", ++ns);
 		fps_hub_collect(hub);
@@ -190,8 +181,7 @@ TEST(a_program_without_vgpu_is_looked_up_again)
 	int eager;
 
 	owner = NULL;
-	program_connect(&p);
-	pump();
+	program_join(&p);
 	assert_int_equal(stats().unmatched, 1);
 	for (int i = 0; i < 30; i++)
 		fps_hub_collect(hub);
@@ -214,8 +204,7 @@ TEST(a_moved_program_counts_for_its_new_vgpu)
 {
 	struct program p = program_new();
 
-	program_connect(&p);
-	pump();
+	program_join(&p);
 	program_draw(&p, 10);
 	fps_hub_collect(hub);
 	owner = "b";
@@ -238,8 +227,7 @@ TEST(a_forgotten_vgpu_leaves_no_totals)
 {
 	struct program p = program_new();
 
-	program_connect(&p);
-	pump();
+	program_join(&p);
 	program_draw(&p, 10);
 	fps_hub_collect(hub);
 	fps_hub_forget(hub, "b");
@@ -352,8 +340,7 @@ TEST(a_process_that_ended_before_the_accept_has_no_pid)
 	pump();
 	assert_int_equal(asked, 1);
 	assert_int_equal(asked_pid, 0);
-	pass(10);
-	fps_hub_collect(hub);
+	tick(10);
 	assert_int_equal(asked, 1);
 	program_end(&p);
 }

@@ -99,6 +99,13 @@ static inline void pump(void)
 	assert_int_equal(poll(&readable, 1, 0), 0);
 }
 
+/* Lets @s pass until the next tick of the hub. */
+static inline void tick(double s)
+{
+	pass(s);
+	fps_hub_collect(hub);
+}
+
 static inline int make_memfd(off_t size, int seals)
 {
 	int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -170,6 +177,13 @@ static inline void program_connect(struct program *p)
 {
 	p->sock = connect_only();
 	send_hello(p->sock, &good_hello, sizeof(good_hello), &p->memfd, 1);
+}
+
+/* Connects the program, and lets the hub accept it. */
+static inline void program_join(struct program *p)
+{
+	program_connect(p);
+	pump();
 }
 
 static inline void program_draw(struct program *p, uint64_t frames)

@@ -153,8 +153,7 @@ static void empty_proc(void)
 static void unknown_group(void)
 {
 	known_driver();
-	add_process(900, "a");
-	add_drm_file(900, 3, 1, 0);
+	add_drm_process(900, "a", 3, 1, 0);
 }
 
 /* The same clients under other names are seen. */
@@ -229,8 +228,7 @@ TEST(the_table_of_ways_to_see_nobody)
 
 TEST(what_was_seen_once_is_idle_without_it)
 {
-	add_process(100, "a");
-	add_drm_file(100, 3, 7, 1);
+	add_drm_process(100, "a", 3, 7, 1);
 	assert_string_equal(sample(), "");
 	write_file("proc/100/fdinfo/3", "");
 	remove_below("proc/100");

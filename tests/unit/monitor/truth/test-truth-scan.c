@@ -55,6 +55,21 @@ static void sample(void)
 	assert_int_equal(truth_sample(truth, now_ns), 0);
 }
 
+/* Opens the source and takes the first sample. */
+static void begin(void)
+{
+	open_source();
+	sample();
+}
+
+static size_t count_users(void)
+{
+	size_t n;
+
+	(void)truth_users(truth, &n);
+	return n;
+}
+
 static int close_source(void)
 {
 	truth = truth_close(truth);
@@ -89,13 +104,10 @@ static const char *users(void)
 TEST(a_client_with_several_descriptors_counts_once)
 {
 	for (int fd = 3; fd < 6; fd++) {
-		add_process(100, "a");
-		add_drm_file(100, fd, 7, 5.0);
-		add_process(101, "a");
-		add_drm_file(101, fd, 7, 5.0);
+		add_drm_process(100, "a", fd, 7, 5.0);
+		add_drm_process(101, "a", fd, 7, 5.0);
 	}
-	open_source();
-	sample();
+	begin();
 	assert_string_equal(users(), "1:0 ");
 	for (int fd = 3; fd < 6; fd++) {
 		add_drm_file(100, fd, 7, 5.4);
@@ -109,16 +121,14 @@ TEST(a_client_with_several_descriptors_counts_once)
 
 TEST(only_drm_files_of_the_gpu_count)
 {
-	add_process(100, "a");
-	add_drm_file(100, 3, 7, 1);
+	add_drm_process(100, "a", 3, 7, 1);
 	add_file(100, 4, "/dev/dri/card1",
 		 "drm-driver:\tamdgpu\ndrm-client-id:\t1\ndrm-pdev:\t0000:04:00.0\n");
 	add_file(100, 5, "socket:[5]", drm_text(8, 1, 0));
 	add_file(100, 6, "/dev/dri/renderD128", "pos:\t0\n");
 	add_file(100, 7, "/dev/dri/renderD128", "drm-driver:\ti915\ndrm-client-id:\tx\n");
 	add_file(100, 8, "/dev/dri/renderD128", "drm-driver:\ti915\ndrm-pdev:\t0000:03:00.0\n");
-	open_source();
-	sample();
+	begin();
 	assert_string_equal(users(), "1:0 ");
 	assert_int_equal(counts().clients, 1);
 	assert_int_equal(counts().refused, 2);	/* files 7 and 8 */
@@ -128,21 +138,16 @@ TEST(only_drm_files_of_the_gpu_count)
 
 TEST(a_shared_client_belongs_to_the_process_with_a_tenant)
 {
-	add_process(50, "display");
-	add_drm_file(50, 3, 7, 1);
-	add_process(200, "b");
-	add_drm_file(200, 9, 7, 1);
-	open_source();
-	sample();
+	add_drm_process(50, "display", 3, 7, 1);
+	add_drm_process(200, "b", 9, 7, 1);
+	begin();
 	assert_string_equal(users(), "2:0 ");
 }
 
 TEST(a_client_without_a_tenant_is_listed_too)
 {
-	add_process(50, "display");
-	add_drm_file(50, 3, 7, 1);
-	open_source();
-	sample();
+	add_drm_process(50, "display", 3, 7, 1);
+	begin();
 	add_drm_file(50, 3, 7, 1.5);
 	sample();
 	assert_string_equal(users(), "-1:500 ");
@@ -150,12 +155,9 @@ TEST(a_client_without_a_tenant_is_listed_too)
 
 TEST(a_client_outlives_the_process_that_was_its_holder)
 {
-	add_process(100, "a");
-	add_drm_file(100, 3, 7, 1);
-	add_process(300, "c");
-	add_drm_file(300, 4, 7, 1);
-	open_source();
-	sample();
+	add_drm_process(100, "a", 3, 7, 1);
+	add_drm_process(300, "c", 4, 7, 1);
+	begin();
 	assert_string_equal(users(), "1:0 ");
 	/* The file of an ended process cannot be read any more, also if it is open. */
 	write_file("proc/100/fdinfo/3", "");
@@ -168,10 +170,8 @@ TEST(a_client_outlives_the_process_that_was_its_holder)
 
 TEST(a_descriptor_that_belongs_to_another_client_is_another_user)
 {
-	add_process(100, "a");
-	add_drm_file(100, 3, 7, 1);
-	open_source();
-	sample();
+	add_drm_process(100, "a", 3, 7, 1);
+	begin();
 	add_drm_file(100, 3, 8, 500);
 	sample(); /* client 7 is gone */
 	assert_string_equal(users(), "");
@@ -181,8 +181,7 @@ TEST(a_descriptor_that_belongs_to_another_client_is_another_user)
 
 TEST(a_program_that_starts_later_counts_from_its_start)
 {
-	open_source();
-	sample();
+	begin();
 	assert_string_equal(users(), "");
 	add_process(100, "a");
 	sample();
@@ -213,8 +212,7 @@ TEST(a_class_of_two_engines_is_busy_with_both)
 
 	add_process(100, "a");
 	add_file(100, 3, "/dev/dri/card0", drm_text(7, 0, 0));
-	open_source();
-	sample();
+	begin();
 	add_file(100, 3, "/dev/dri/card0", drm_text(7, 0.1, 0.8));
 	sample();
 	user = truth_users(truth, &n);
@@ -248,49 +246,38 @@ TEST(more_files_than_stay_open_are_read)
 	add_process(100, "a");
 	for (unsigned i = 0; i < 300; i++)
 		add_drm_file(100, (int)i + 3, i, 1);
-	open_source();
-	sample();
+	begin();
 	for (unsigned i = 0; i < 300; i++)
 		add_drm_file(100, (int)i + 3, i, 1.001);
 	sample();
 	for (const struct truth_user *user = truth_users(truth, &n); n > 0; n--, user++)
 		assert_in_range((int)(largest(user) / 1e3 + 0.5), 1000, 1000);
-	(void)truth_users(truth, &n);
-	assert_int_equal(n, 300);
+	assert_int_equal(count_users(), 300);
 }
 
 TEST(users_beyond_the_limit_are_counted_as_ignored)
 {
-	size_t n;
-
 	add_process(100, "a");
 	for (unsigned i = 0; i < TRUTH_USERS_MAX + 2; i++)
 		add_drm_file(100, (int)i + 3, i, 1);
-	open_source();
-	sample();
-	(void)truth_users(truth, &n);
-	assert_int_equal(n, TRUTH_USERS_MAX);
+	begin();
+	assert_int_equal(count_users(), TRUTH_USERS_MAX);
 	assert_int_equal(counts().ignored, 2);
 	expect_problem("2 clients or classes of engines exceed the limit");
 }
 
 TEST(users_without_a_holder_leave_their_places_to_new_ones)
 {
-	size_t n;
-
 	add_process(100, "a");
 	for (unsigned i = 0; i < TRUTH_USERS_MAX; i++)
 		add_drm_file(100, (int)i + 3, i, 1);
-	open_source();
-	sample();
+	begin();
 	for (unsigned i = 0; i < TRUTH_USERS_MAX; i++)
 		add_drm_file(100, (int)i + 3, TRUTH_USERS_MAX + i, 1);
 	sample();
-	(void)truth_users(truth, &n);
-	assert_int_equal(n, 0);
+	assert_int_equal(count_users(), 0);
 	sample();
-	(void)truth_users(truth, &n);
-	assert_int_equal(n, TRUTH_USERS_MAX);
+	assert_int_equal(count_users(), TRUTH_USERS_MAX);
 	assert_int_equal(counts().ignored, 0);
 }
 

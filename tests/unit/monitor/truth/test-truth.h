@@ -147,4 +147,12 @@ static inline void add_drm_file(int pid, int fd, unsigned client, double render_
 	add_file(pid, fd, "/dev/dri/renderD128", drm_text(client, render_s, 0));
 }
 
+/* Adds a process in the control group @group that has a DRM file. */
+static inline void add_drm_process(int pid, const char *group, int fd, unsigned client,
+				   double render_s)
+{
+	add_process(pid, group);
+	add_drm_file(pid, fd, client, render_s);
+}
+
 #endif
