@@ -140,56 +140,38 @@ static inline void glx_swap(unsigned int hook, void *display, unsigned long draw
 	end_frame(begin, true, GPUTIME_GLX);
 }
 
-static inline int64_t glx_swap_msc(unsigned int hook, void *display, unsigned long drawable,
-				   int64_t target_msc, int64_t divisor, int64_t remainder)
-{
-	glx_swap_msc_fn real = (glx_swap_msc_fn)real_of(GLX_SWAP_MSC, hook);
-	int64_t swap_count;
-	uint64_t begin;
+#define UNPACK(...) __VA_ARGS__
 
-	if (!real)
-		return -1;
-	if (off)
-		return real(display, drawable, target_msc, divisor, remainder);
-	begin = begin_frame(GPUTIME_GLX);
-	swap_count = real(display, drawable, target_msc, divisor, remainder);
-	/* 0 is a success too, because software renderers do not count swaps. */
-	end_frame(begin, swap_count != -1, GPUTIME_GLX);
-	return swap_count;
-}
+/*
+ * Defines the like of glx_swap() for a function with a result. @failure: the result without a real
+ * function. @success: whether the function has presented the frame.
+ */
+#define PRESENT(name, type, shape, api, failure, success, parameters, arguments) \
+	static inline type name(unsigned int hook, UNPACK parameters)            \
+	{                                                                        \
+		name##_fn real = (name##_fn)real_of(shape, hook);                \
+		type result;                                                     \
+		uint64_t begin;                                                  \
+                                                                                 \
+		if (!real)                                                       \
+			return failure;                                          \
+		if (off)                                                         \
+			return real arguments;                                   \
+		begin = begin_frame(api);                                        \
+		result = real arguments;                                         \
+		end_frame(begin, success, api);                                  \
+		return result;                                                   \
+	}
 
-static inline unsigned int egl_swap(unsigned int hook, void *display, void *surface)
-{
-	egl_swap_fn real = (egl_swap_fn)real_of(EGL_SWAP, hook);
-	unsigned int presented;
-	uint64_t begin;
-
-	if (!real)
-		return 0;
-	if (off)
-		return real(display, surface);
-	begin = begin_frame(GPUTIME_EGL);
-	presented = real(display, surface);
-	end_frame(begin, presented, GPUTIME_EGL);
-	return presented;
-}
-
-static inline unsigned int egl_damage(unsigned int hook, void *display, void *surface, int *rects,
-				      int n_rects)
-{
-	egl_damage_fn real = (egl_damage_fn)real_of(EGL_DAMAGE, hook);
-	unsigned int presented;
-	uint64_t begin;
-
-	if (!real)
-		return 0;
-	if (off)
-		return real(display, surface, rects, n_rects);
-	begin = begin_frame(GPUTIME_EGL);
-	presented = real(display, surface, rects, n_rects);
-	end_frame(begin, presented, GPUTIME_EGL);
-	return presented;
-}
+/* 0 is a success too, because software renderers do not count swaps. */
+PRESENT(glx_swap_msc, int64_t, GLX_SWAP_MSC, GPUTIME_GLX, -1, result != -1,
+	(void *display, unsigned long drawable, int64_t target_msc, int64_t divisor,
+	 int64_t remainder),
+	(display, drawable, target_msc, divisor, remainder))
+PRESENT(egl_swap, unsigned int, EGL_SWAP, GPUTIME_EGL, 0, result, (void *display, void *surface),
+	(display, surface))
+PRESENT(egl_damage, unsigned int, EGL_DAMAGE, GPUTIME_EGL, 0, result,
+	(void *display, void *surface, int *rects, int n_rects), (display, surface, rects, n_rects))
 
 static void *hook_for(enum shape shape, void *real);
 

@@ -86,10 +86,12 @@ static char *read_note(void)
 	return NULL;
 }
 
-static struct igt *spawn_fake(const char *device)
+/* Starts a fake intel_gpu_top: see write_fake(). */
+static struct igt *spawn_fake(const char *commands, const char *device)
 {
 	struct igt *igt = igt_new(program, device, 100);
 
+	write_fake(commands);
 	if (igt_start(igt, &err) < 0)
 		fail_msg("%s", err.msg);
 	return igt;
@@ -144,10 +146,8 @@ TEST(an_old_sample_is_not_returned)
 	const uint64_t now = 50 * NS_PER_S;
 	struct igt_sample sample = {.util_pct = -1};
 	double age_s = -1;
-
-	write_fake("echo \"$*\" >$NOTE; sample 99; sample 42.5; exec sleep 60");
-
-	struct igt *igt = spawn_fake("sys:/some/card");
+	struct igt *igt = spawn_fake("echo \"$*\" >$NOTE; sample 99; sample 42.5; exec sleep 60",
+				     "sys:/some/card");
 	CLEANUP_FREE char *arguments = read_note();
 
 	assert_string_equal(arguments, "-J -s 100 -d sys:/some/card\n");
@@ -161,9 +161,7 @@ TEST(an_old_sample_is_not_returned)
 
 TEST(without_a_device_there_is_no_option_d)
 {
-	write_fake("echo \"$*\" >$NOTE; exec sleep 60");
-
-	struct igt *igt = spawn_fake(NULL);
+	struct igt *igt = spawn_fake("echo \"$*\" >$NOTE; exec sleep 60", NULL);
 	CLEANUP_FREE char *arguments = read_note();
 
 	assert_string_equal(arguments, "-J -s 100\n");
@@ -176,10 +174,7 @@ TEST(an_exited_child_is_restarted)
 	struct igt_sample sample;
 	double age_s;
 	char expected[256];
-
-	write_fake("echo once >>$NOTE; sample 1; sample 2; exit 3");
-
-	struct igt *igt = spawn_fake(NULL);
+	struct igt *igt = spawn_fake("echo once >>$NOTE; sample 1; sample 2; exit 3", NULL);
 
 	dispatch_until(igt, now, -ECHILD);
 	snprintf(expected, sizeof(expected), "%s: exited with status 3; restarting in 1 s",
@@ -203,10 +198,7 @@ TEST(an_exited_child_is_restarted)
 TEST(the_last_line_of_stderr_is_reported)
 {
 	char expected[256], problem[ERR_MSG_MAX];
-
-	write_fake("echo first >&2; printf 'no such\\tdevice' >&2; exit 1");
-
-	struct igt *igt = spawn_fake(NULL);
+	struct igt *igt = spawn_fake("echo first >&2; printf 'no such\\tdevice' >&2; exit 1", NULL);
 
 	dispatch_until(igt, NS_PER_S, -ECHILD);
 	snprintf(expected, sizeof(expected),
@@ -223,10 +215,8 @@ TEST(a_child_without_samples_is_killed)
 {
 	const uint64_t now = 50 * NS_PER_S;
 	char problem[ERR_MSG_MAX];
-
-	write_fake("sample 99; sample 42.5; echo 'device lost' >&2; echo >$NOTE; exec sleep 60");
-
-	struct igt *igt = spawn_fake(NULL);
+	struct igt *igt = spawn_fake(
+		"sample 99; sample 42.5; echo 'device lost' >&2; echo >$NOTE; exec sleep 60", NULL);
 
 	free(read_note()); /* waits for the samples */
 	dispatch_until(igt, now, 0);
@@ -246,10 +236,7 @@ TEST(failing_starts_back_off)
 {
 	static const int waits_s[] = {1, 2, 4, 8, 16, 32, 60, 60};
 	uint64_t now = 50 * NS_PER_S;
-
-	write_fake("kill -9 $$");
-
-	struct igt *igt = spawn_fake(NULL);
+	struct igt *igt = spawn_fake("kill -9 $$", NULL);
 
 	for (size_t i = 0; i < ARRAY_SIZE(waits_s); i++) {
 		char says[64];
@@ -295,10 +282,7 @@ static void assert_ends(int pid)
 TEST(freeing_kills_the_child_and_its_children)
 {
 	int child, grandchild;
-
-	write_fake("sleep 60 & echo $$ $! >$NOTE; wait");
-
-	struct igt *igt = spawn_fake(NULL);
+	struct igt *igt = spawn_fake("sleep 60 & echo $$ $! >$NOTE; wait", NULL);
 	CLEANUP_FREE char *pids = read_note();
 
 	assert_int_equal(sscanf(pids, "%d %d", &child, &grandchild), 2);
@@ -324,11 +308,9 @@ TEST(a_child_without_valid_samples_is_a_problem)
 {
 	uint64_t now = 50 * NS_PER_S;
 	char text[ERR_MSG_MAX];
-
-	write_fake("echo 'no JSON at all'; echo '{\"engines\": 7}'; " WAIT
-		   "sample 1; sample 2; exec sleep 60");
-
-	struct igt *igt = spawn_fake(NULL);
+	struct igt *igt = spawn_fake("echo 'no JSON at all'; echo '{\"engines\": 7}'; " WAIT
+				     "sample 1; sample 2; exec sleep 60",
+				     NULL);
 	free(read_note()); /* the program has begun */
 
 	assert_int_equal(igt_dispatch(igt, now, &err), 0);
@@ -344,10 +326,9 @@ TEST(an_ended_child_is_a_problem_until_the_next_sample)
 {
 	uint64_t now = 50 * NS_PER_S;
 	char text[ERR_MSG_MAX];
-
-	write_fake("test -e $NOTE && { sample 1; sample 2; exec sleep 60; }; echo >$NOTE; exit 3");
-
-	struct igt *igt = spawn_fake(NULL);
+	struct igt *igt = spawn_fake(
+		"test -e $NOTE && { sample 1; sample 2; exec sleep 60; }; echo >$NOTE; exit 3",
+		NULL);
 
 	dispatch_until(igt, now, -ECHILD);
 	assert_problem(igt, now, ": exited with status 3");
@@ -361,10 +342,7 @@ TEST(a_killed_child_that_does_not_end_blocks_nothing)
 {
 	uint64_t now = 50 * NS_PER_S;
 	char text[ERR_MSG_MAX];
-
-	write_fake("sample 1; sample 2; " WAIT "exit 3");
-
-	struct igt *igt = spawn_fake(NULL);
+	struct igt *igt = spawn_fake("sample 1; sample 2; " WAIT "exit 3", NULL);
 	free(read_note()); /* the program has begun */
 
 	dispatch_until(igt, now, 0);

@@ -19,8 +19,7 @@ static struct sched_vgpu *add(unsigned int cap_pct, unsigned int ceiling_pct, ui
 
 static void give_work(struct sched_vgpu *vgpu)
 {
-	((struct tenant *)(void *)vgpu)->work_ns = FOREVER;
-	sched_set_pending(&rig.sched, vgpu, true);
+	rig_wake((struct tenant *)(void *)vgpu);
 }
 
 /* Runs to the next beginning of a second, so that ceilings and caps are in force. */

@@ -70,6 +70,13 @@ static inline struct tenant *rig_add(unsigned int cap_pct, uint64_t work_ns)
 	return tenant;
 }
 
+/* Gives the tenant work without end. */
+static inline void rig_wake(struct tenant *tenant)
+{
+	tenant->work_ns = FOREVER;
+	sched_set_pending(&rig.sched, &tenant->sched, true);
+}
+
 static inline struct tenant *rig_add_bursty(unsigned int cap_pct)
 {
 	struct tenant *tenant = rig_add(cap_pct, 0);

@@ -245,8 +245,7 @@ TEST(a_saved_slice_does_not_reduce_the_share_of_others)
 		rig_add(5, 0);
 	rig_run(5 * SLOT);
 	for (int i = 1; i < rig.n; i++) {
-		rig.tenants[i].work_ns = FOREVER;
-		sched_set_pending(&rig.sched, &rig.tenants[i].sched, true);
+		rig_wake(&rig.tenants[i]);
 	}
 	rig_run(5 * SLOT);
 	assert_int_equal(busy->sched.busy_ns, 500 * NS_PER_MS);
@@ -582,8 +581,7 @@ TEST(an_idle_time_gives_no_advantage)
 	rig_add(50, FOREVER);
 	rested = rig_add(50, 0);
 	rig_run(5 * NS_PER_S);
-	rested->work_ns = FOREVER;
-	sched_set_pending(&rig.sched, &rested->sched, true);
+	rig_wake(rested);
 	rig_run(NS_PER_S);
 	assert_near(rested->sched.busy_ns, NS_PER_S / 2, SCHED_ROUND_NS);
 }
@@ -629,8 +627,7 @@ TEST(tags_may_wrap_around)
 		assert_near(rig.tenants[0].sched.busy_ns, 800 * NS_PER_MS, 2 * SCHED_ROUND_NS);
 		if (!asleep)
 			continue;
-		asleep->work_ns = FOREVER;
-		sched_set_pending(&rig.sched, &asleep->sched, true);
+		rig_wake(asleep);
 		rig_run(NS_PER_S);
 		assert_near(asleep->sched.busy_ns, NS_PER_S / 2, 2 * SCHED_ROUND_NS);
 	}
@@ -662,8 +659,7 @@ TEST(after_hours_a_vgpu_that_wakes_or_joins_gets_its_share)
 		run_alone(busy, 3 * 3600 * NS_PER_S);
 		if (joins)
 			other = rig_add(99, FOREVER);
-		other->work_ns = FOREVER;
-		sched_set_pending(&rig.sched, &other->sched, true);
+		rig_wake(other);
 		rig_run(NS_PER_S);
 		assert_near(other->sched.busy_ns, 990 * NS_PER_MS, 2 * SCHED_ROUND_NS);
 	}

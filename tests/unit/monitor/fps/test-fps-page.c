@@ -42,8 +42,7 @@ TEST(implausible_counters_are_ignored)
 		program_draw(&p, 60);
 		fps_hub_collect(hub);
 		assert_int_equal(frames_of("a"), before + rows[i].counted + 60);
-		program_end(&p);
-		pump();
+		program_leave(&p);
 	}
 }
 
@@ -66,8 +65,7 @@ TEST(the_rate_of_a_page_is_limited)
 		}
 		assert_in_range(frames_of("a") - before, 40000,
 				100000 + (uint64_t)(100000 * (s + 0.01)));
-		program_end(&p);
-		pump();
+		program_leave(&p);
 	}
 }
 
@@ -118,8 +116,7 @@ TEST(the_longest_gap_is_the_maximum_of_all)
 	fps_hub_collect(hub);
 	assert_int_equal(fps_hub_totals(hub, "a")->longest_gap_ns, 70 * NS_PER_S / 1000);
 	q.page->lane[0].longest_gap_ns = 90 * NS_PER_S / 1000;
-	program_end(&q);
-	pump();
+	program_leave(&q);
 	assert_int_equal(fps_hub_totals(hub, "a")->longest_gap_ns, 90 * NS_PER_S / 1000);
 	/* A gap longer than the uptime of the host is implausible. */
 	p.page->lane[0].longest_gap_ns = fake_now.mono_ns + 1;
@@ -227,8 +224,7 @@ TEST(a_call_that_lasts_for_a_period_waits)
 			if (present_of("a") != rows[i].present)
 				fail_msg("lane %u, %s: %d", lanes, rows[i].what, present_of("a"));
 		}
-		program_end(&p);
-		pump();
+		program_leave(&p);
 	}
 }
 
@@ -267,12 +263,10 @@ TEST(the_programs_of_a_vgpu_are_judged_together)
 	assert_int_equal(present_of("a"), FPS_PRESENT_UNKNOWN);
 	fps_hub_collect(hub);
 	assert_int_equal(present_of("a"), FPS_PRESENT_WAITS);
-	program_end(&q);
-	pump();
+	program_leave(&q);
 	fps_hub_collect(hub);
 	assert_int_equal(present_of("a"), FPS_PRESENT_OUTSIDE);
-	program_end(&p);
-	pump();
+	program_leave(&p);
 	fps_hub_collect(hub);
 	assert_int_equal(present_of("a"), FPS_PRESENT_UNKNOWN);
 }

@@ -24,8 +24,7 @@ TEST(frames_reach_the_vgpu_of_their_process)
 	program_draw(&p, 60);
 	fps_hub_collect(hub);
 	assert_int_equal(frames_of("a"), 65);
-	program_end(&p);
-	pump();
+	program_leave(&p);
 	assert_int_equal(fps_hub_totals(hub, "a")->open, 0);
 	assert_int_equal(stats().open, 0);
 }
@@ -56,8 +55,7 @@ TEST(totals_outlive_the_programs)
 
 		program_join(&p);
 		program_draw(&p, 100);
-		program_end(&p);
-		pump();
+		program_leave(&p);
 		assert_int_equal(frames_of("a"), 100 * (uint64_t)i);
 	}
 }
@@ -93,8 +91,7 @@ TEST(a_program_that_exits_at_once_counts)
 
 	program_connect(&p);
 	program_draw(&p, 2);
-	program_end(&p);
-	pump();
+	program_leave(&p);
 	assert_int_equal(frames_of("a"), 2);
 	assert_int_equal(stats().refused, 0);
 }
@@ -218,8 +215,7 @@ TEST(a_moved_program_counts_for_its_new_vgpu)
 	owner = NULL; /* the lookup fails, as for an exiting process */
 	pass(5);
 	program_draw(&p, 1);
-	program_end(&p);
-	pump();
+	program_leave(&p);
 	assert_int_equal(frames_of("b"), 21);
 }
 

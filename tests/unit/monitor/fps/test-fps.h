@@ -201,6 +201,13 @@ static inline void program_end(struct program *p)
 	assert_int_equal(munmap(p->page, FPS_WIRE_PAGE_SIZE), 0);
 }
 
+/* Ends the program, and lets the hub notice it. */
+static inline void program_leave(struct program *p)
+{
+	program_end(p);
+	pump();
+}
+
 static inline int open_fds(void)
 {
 	DIR *dir = opendir("/proc/self/fd");
