@@ -84,6 +84,13 @@ static struct gpu_vgpu *make_vgpu(struct gpu *gpu, const char *id, int cap_pct, 
 	return vgpu;
 }
 
+static void end_vgpu(struct gpu *gpu, struct gpu_vgpu *vgpu)
+{
+	ops->detach(vgpu);
+	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
+	ops->close(gpu);
+}
+
 static uint64_t busy_ns(struct gpu_vgpu *vgpu)
 {
 	struct gpu_reading reading;
@@ -163,9 +170,7 @@ TEST(every_cap_can_follow_every_other_cap)
 	assert_int_equal(ops->write_cap(vgpu, 0, 101), -EINVAL);
 	assert_int_equal(ops->write_ceiling(vgpu, 0), -EINVAL);
 	assert_int_equal(ops->write_ceiling(vgpu, 101), -EINVAL);
-	ops->detach(vgpu);
-	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
-	ops->close(gpu);
+	end_vgpu(gpu, vgpu);
 }
 
 static void open_files(const char *id, struct cgroup_files *ret_files)
@@ -250,9 +255,7 @@ TEST(a_limit_of_another_program_below_the_cap_is_the_cap)
 	assert_int_equal(cgroup_write_share(&files, 15), 0);
 	assert_int_equal(reading_at(ops, vgpu, 3 * NS_PER_S).cap_pct, 15);
 	cgroup_close(&files);
-	ops->detach(vgpu);
-	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
-	ops->close(gpu);
+	end_vgpu(gpu, vgpu);
 }
 
 /* Another program has created the group with a limit and without a weight. */
@@ -275,9 +278,7 @@ TEST(a_new_group_of_another_program_has_its_limit_as_cap)
 	assert_int_equal(cgroup_clear_share(&files), 0);
 	expect_cap(ops, vgpu, 1);
 	cgroup_close(&files);
-	ops->detach(vgpu);
-	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
-	ops->close(gpu);
+	end_vgpu(gpu, vgpu);
 }
 
 /* An operator writes round numbers. Hard caps do not depend on the weight. */
@@ -321,9 +322,7 @@ TEST(a_larger_weight_at_the_ceiling_is_an_external_cap)
 	assert_int_equal(ops->write_cap(vgpu, 0, 40), 0);
 	expect_cap(ops, vgpu, 40);
 	cgroup_close(&files);
-	ops->detach(vgpu);
-	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
-	ops->close(gpu);
+	end_vgpu(gpu, vgpu);
 }
 
 /* A GPU that does not fill its core is pinned too, because weights count only on the same core. */

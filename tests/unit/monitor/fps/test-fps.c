@@ -15,15 +15,13 @@ TEST(frames_reach_the_vgpu_of_their_process)
 	program_draw(&p, 5);
 	program_join(&p);
 	assert_int_equal(stats().open, 1);
-	fps_hub_collect(hub);
-	assert_int_equal(frames_of("a"), 5);
+	assert_int_equal(collect("a"), 5);
 	assert_int_equal(fps_hub_totals(hub, "a")->open, 1);
 	assert_int_equal(fps_hub_totals(hub, "a")->frame_time[20], 5);
 	assert_null(fps_hub_totals(hub, "b"));
 	pass(1);
 	program_draw(&p, 60);
-	fps_hub_collect(hub);
-	assert_int_equal(frames_of("a"), 65);
+	assert_int_equal(collect("a"), 65);
 	program_leave(&p);
 	assert_int_equal(fps_hub_totals(hub, "a")->open, 0);
 	assert_int_equal(stats().open, 0);
@@ -40,8 +38,7 @@ TEST(all_lanes_and_programs_of_a_vgpu_are_summed)
 	program_draw(&q, 7);
 	program_connect(&p);
 	program_join(&q);
-	fps_hub_collect(hub);
-	assert_int_equal(frames_of("a"), 10 * FPS_WIRE_LANES + 7);
+	assert_int_equal(collect("a"), 10 * FPS_WIRE_LANES + 7);
 	assert_int_equal(fps_hub_totals(hub, "a")->open, 2);
 	assert_in_range(fps_hub_totals(hub, "a")->at_ns, begun_ns, clock_now().mono_ns);
 	program_end(&p);
@@ -76,8 +73,7 @@ TEST(the_last_partial_second_of_a_killed_program_counts)
 	assert_int_equal(waitpid(child, &status, WUNTRACED), child);
 	assert_true(WIFSTOPPED(status));
 	pump();
-	fps_hub_collect(hub);
-	assert_int_equal(frames_of("a"), 30);
+	assert_int_equal(collect("a"), 30);
 	assert_int_equal(kill(child, SIGCONT), 0);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	pump();
@@ -104,8 +100,7 @@ TEST(a_program_older_than_the_last_tick_counts_from_now)
 	tick(10);
 	program_join(&p);
 	program_draw(&p, 60);
-	fps_hub_collect(hub);
-	assert_int_equal(frames_of("a"), 60);
+	assert_int_equal(collect("a"), 60);
 	program_end(&p);
 }
 
@@ -207,8 +202,7 @@ TEST(a_moved_program_counts_for_its_new_vgpu)
 	owner = "b";
 	pass(5);
 	program_draw(&p, 20);
-	fps_hub_collect(hub);
-	assert_int_equal(frames_of("a"), 10);
+	assert_int_equal(collect("a"), 10);
 	assert_int_equal(frames_of("b"), 20);
 	assert_int_equal(fps_hub_totals(hub, "a")->open, 0);
 	assert_int_equal(fps_hub_totals(hub, "b")->open, 1);
@@ -232,8 +226,7 @@ TEST(a_forgotten_vgpu_leaves_no_totals)
 	assert_int_equal(stats().unmatched, 1);
 	owner = "c";
 	program_draw(&p, 4);
-	fps_hub_collect(hub);
-	assert_int_equal(frames_of("c"), 4);
+	assert_int_equal(collect("c"), 4);
 	program_end(&p);
 }
 
@@ -278,14 +271,12 @@ TEST(a_connection_ends_with_its_process)
 
 	pump();
 	program_draw(&p, 10);
-	fps_hub_collect(hub);
-	assert_int_equal(frames_of("a"), 10);
+	assert_int_equal(collect("a"), 10);
 	end_child(child);
 	owner = "b"; /* another process may have the same pid from now on */
 	pass(10);
 	program_draw(&p, 5);
-	fps_hub_collect(hub);
-	assert_int_equal(frames_of("a"), 15);
+	assert_int_equal(collect("a"), 15);
 	assert_int_equal(fps_hub_totals(hub, "a")->open, 0);
 	assert_int_equal(stats().open, 0);
 	assert_null(fps_hub_totals(hub, "b"));
@@ -322,8 +313,7 @@ TEST(a_process_may_end_during_its_lookup)
 	during_lookup = end_child;
 	pump();
 	during_lookup = NULL;
-	fps_hub_collect(hub);
-	assert_int_equal(frames_of("a"), 10);
+	assert_int_equal(collect("a"), 10);
 	program_end(&p);
 }
 
@@ -373,8 +363,7 @@ TEST(three_hundred_programs_are_counted_at_once)
 	}
 	pump();
 	assert_int_equal(stats().open, 300);
-	fps_hub_collect(hub);
-	assert_int_equal(frames_of("a"), 300);
+	assert_int_equal(collect("a"), 300);
 	for (int i = 0; i < 300; i += 2)
 		program_end(&p[i]);
 	pump();

@@ -89,6 +89,13 @@ static inline uint64_t frames_of(const char *id)
 	return totals ? totals->frames : 0;
 }
 
+/* Lets the hub read all pages. Returns the frames of vGPU @id so far. */
+static inline uint64_t collect(const char *id)
+{
+	fps_hub_collect(hub);
+	return frames_of(id);
+}
+
 /* Lets the hub handle all pending events. */
 static inline void pump(void)
 {
