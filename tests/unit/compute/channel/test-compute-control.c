@@ -60,59 +60,50 @@ TEST(a_request_with_its_members_is_parsed)
 	}
 }
 
+/* Asserts that @result is @error after @change of @bad, a copy of @good. */
+#define REJECTED(change, result, error)          \
+	do {                                     \
+		bad = good;                      \
+		change;                          \
+		assert_int_equal(result, error); \
+	} while (0)
+
 TEST(a_member_that_the_verb_does_not_name_is_rejected)
 {
 	for (enum compute_verb verb = COMPUTE_GET_DEVICE; verb < COMPUTE_VERBS; verb++) {
 		struct compute_request good = good_request(verb), bad;
+		bool adds = verb == COMPUTE_ADD;
+		const struct compute_request wrong = {
+			.weight = adds || verb == COMPUTE_SET_WEIGHT ? 0 : 1,
+			.cap_pct = adds || verb == COMPUTE_SET_CAP ? 101 : 1,
+			.guarantee_pct = adds || verb == COMPUTE_SET_GUARANTEE ? 101 : 1,
+			.memory_max_bytes = adds || verb == COMPUTE_SET_MEMORY ? 0 : 1,
+			.slice_ns = verb == COMPUTE_SET_SLICE ? COMPUTE_SLICE_MAX_NS + 1 : 1,
+			.tenant = good.tenant == COMPUTE_TENANT_NONE ? 3 : COMPUTE_TENANT_NONE,
+			.id = {good.id[0] == '\0' ? '/' : '\0'},
+		};
 
-		bad = good;
-		bad.weight = verb == COMPUTE_ADD || verb == COMPUTE_SET_WEIGHT ? 0 : 1;
-		assert_int_equal(parse(&bad), -EINVAL);
-		bad = good;
-		bad.cap_pct = verb == COMPUTE_ADD || verb == COMPUTE_SET_CAP ? 101 : 1;
-		assert_int_equal(parse(&bad), -EINVAL);
-		bad = good;
-		bad.guarantee_pct = verb == COMPUTE_ADD || verb == COMPUTE_SET_GUARANTEE ? 101 : 1;
-		assert_int_equal(parse(&bad), -EINVAL);
-		bad = good;
-		bad.memory_max_bytes = verb == COMPUTE_ADD || verb == COMPUTE_SET_MEMORY ? 0 : 1;
-		assert_int_equal(parse(&bad), -EINVAL);
-		bad = good;
-		bad.slice_ns = verb == COMPUTE_SET_SLICE ? COMPUTE_SLICE_MAX_NS + 1 : 1;
-		assert_int_equal(parse(&bad), -EINVAL);
-		bad = good;
-		bad.tenant = good.tenant == COMPUTE_TENANT_NONE ? 3 : COMPUTE_TENANT_NONE;
-		assert_int_equal(parse(&bad), -EINVAL);
-		bad = good;
-		memset(bad.id, 0, sizeof(bad.id));
-		if (good.id[0] == '\0')
-			bad.id[0] = '/';
-		assert_int_equal(parse(&bad), -EINVAL);
+		REJECTED(bad.weight = wrong.weight, parse(&bad), -EINVAL);
+		REJECTED(bad.cap_pct = wrong.cap_pct, parse(&bad), -EINVAL);
+		REJECTED(bad.guarantee_pct = wrong.guarantee_pct, parse(&bad), -EINVAL);
+		REJECTED(bad.memory_max_bytes = wrong.memory_max_bytes, parse(&bad), -EINVAL);
+		REJECTED(bad.slice_ns = wrong.slice_ns, parse(&bad), -EINVAL);
+		REJECTED(bad.tenant = wrong.tenant, parse(&bad), -EINVAL);
+		REJECTED(memcpy(bad.id, wrong.id, sizeof(bad.id)), parse(&bad), -EINVAL);
 	}
 }
 
 TEST(a_request_with_a_wrong_head_is_rejected)
 {
-	struct compute_request good = good_request(COMPUTE_ADD), bad = good;
+	struct compute_request good = good_request(COMPUTE_ADD), bad;
 
-	bad.magic++;
-	assert_int_equal(parse(&bad), -EPROTO);
-	bad = good;
-	bad.version++;
-	assert_int_equal(parse(&bad), -EPROTO);
-	bad = good;
-	bad.verb = 0;
-	assert_int_equal(parse(&bad), -EPROTO);
-	bad.verb = COMPUTE_VERBS;
-	assert_int_equal(parse(&bad), -EPROTO);
-	bad = good;
-	bad.id[sizeof(bad.id) - 1] = 'x'; /* after the NUL */
-	assert_int_equal(parse(&bad), -EPROTO);
-	bad = good;
-	bad.id[1] = '\n';
-	assert_int_equal(parse(&bad), -EPROTO);
-	memset(bad.id, 'x', sizeof(bad.id));
-	assert_int_equal(parse(&bad), -EPROTO);
+	REJECTED(bad.magic++, parse(&bad), -EPROTO);
+	REJECTED(bad.version++, parse(&bad), -EPROTO);
+	REJECTED(bad.verb = 0, parse(&bad), -EPROTO);
+	REJECTED(bad.verb = COMPUTE_VERBS, parse(&bad), -EPROTO);
+	REJECTED(bad.id[sizeof(bad.id) - 1] = 'x', parse(&bad), -EPROTO); /* after the NUL */
+	REJECTED(bad.id[1] = '\n', parse(&bad), -EPROTO);
+	REJECTED(memset(bad.id, 'x', sizeof(bad.id)), parse(&bad), -EPROTO);
 }
 
 TEST(a_discipline_has_a_short_name)
@@ -179,29 +170,25 @@ TEST(a_reply_with_an_invalid_field_is_rejected)
 	struct compute_request request = good_request(COMPUTE_LIST);
 	struct compute_reply good = good_reply(&request, 3, 2), bad;
 
-#define REJECTED(change)                                                \
-	do {                                                            \
-		bad = good;                                             \
-		change;                                                 \
-		assert_int_equal(parse_reply(&bad, &request), -EPROTO); \
-	} while (0)
-
-	REJECTED(bad.magic++);
-	REJECTED(bad.version++);
-	REJECTED(bad.verb++);
-	REJECTED(bad.serial++);
-	REJECTED(bad.next = 4);	      /* behind the last tenant: at least 5 */
-	REJECTED(bad.error = ENOENT); /* with tenants */
-	REJECTED(bad.tenant[1].index = 3);
-	REJECTED(bad.tenant[1].index = COMPUTE_TENANT_NONE);
-	REJECTED(bad.tenant[1].state = COMPUTE_STATES);
-	REJECTED(bad.tenant[1].weight = 0);
-	REJECTED(bad.tenant[1].weight = COMPUTE_WEIGHT_MAX + 1);
-	REJECTED(bad.tenant[1].cap_pct = 101);
-	REJECTED(bad.tenant[1].guarantee_pct = 101);
-	REJECTED(bad.tenant[1].id[5] = 'x');
-	REJECTED(bad.device.name[0] = '\n');
-	REJECTED(memset(bad.device.discipline, 'x', COMPUTE_TEXT_MAX));
+	REJECTED(bad.magic++, parse_reply(&bad, &request), -EPROTO);
+	REJECTED(bad.version++, parse_reply(&bad, &request), -EPROTO);
+	REJECTED(bad.verb++, parse_reply(&bad, &request), -EPROTO);
+	REJECTED(bad.serial++, parse_reply(&bad, &request), -EPROTO);
+	REJECTED(bad.next = 4, parse_reply(&bad, &request),
+		 -EPROTO); /* behind the last tenant: at least 5 */
+	REJECTED(bad.error = ENOENT, parse_reply(&bad, &request), -EPROTO); /* with tenants */
+	REJECTED(bad.tenant[1].index = 3, parse_reply(&bad, &request), -EPROTO);
+	REJECTED(bad.tenant[1].index = COMPUTE_TENANT_NONE, parse_reply(&bad, &request), -EPROTO);
+	REJECTED(bad.tenant[1].state = COMPUTE_STATES, parse_reply(&bad, &request), -EPROTO);
+	REJECTED(bad.tenant[1].weight = 0, parse_reply(&bad, &request), -EPROTO);
+	REJECTED(bad.tenant[1].weight = COMPUTE_WEIGHT_MAX + 1, parse_reply(&bad, &request),
+		 -EPROTO);
+	REJECTED(bad.tenant[1].cap_pct = 101, parse_reply(&bad, &request), -EPROTO);
+	REJECTED(bad.tenant[1].guarantee_pct = 101, parse_reply(&bad, &request), -EPROTO);
+	REJECTED(bad.tenant[1].id[5] = 'x', parse_reply(&bad, &request), -EPROTO);
+	REJECTED(bad.device.name[0] = '\n', parse_reply(&bad, &request), -EPROTO);
+	REJECTED(memset(bad.device.discipline, 'x', COMPUTE_TEXT_MAX), parse_reply(&bad, &request),
+		 -EPROTO);
 	bad = good;
 	bad.next = 5;
 	assert_int_equal(parse_reply(&bad, &request), 0);
@@ -223,6 +210,13 @@ TEST(an_error_has_no_tenants)
 	assert_int_equal(parse_reply(&reply, &request), 0);
 	reply.error = UINT32_MAX;
 	assert_int_equal(parse_reply(&reply, &request), -EPROTO);
+}
+
+/* Connects @control with the other end of @ends. */
+static void open_pair(struct compute_control *control, int ends[2])
+{
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
+	control->fd = ends[0];
 }
 
 struct lister {
@@ -256,50 +250,40 @@ static void *answer_lists(void *userdata)
 	}
 }
 
-TEST(a_list_is_read_in_parts)
+/* A second list on the connection has less room than the arbiter has tenants. */
+TEST(a_list_is_read_in_parts_unless_it_has_no_end)
 {
-	struct compute_control control = COMPUTE_CONTROL_NULL;
-	struct compute_tenant tenants[40];
-	struct compute_device device;
-	struct lister lister = {.tenants = 40};
-	unsigned int n = 0;
-	pthread_t thread;
-	int ends[2];
+	static const struct {
+		unsigned int tenants, n;
+		int result;
+	} rows[] = {{40, 40, 0}, {65537, 0, -EPROTO}};
+	static const unsigned int max[] = {40, 3};
 
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
-	control.fd = ends[0];
-	lister.fd = ends[1];
-	assert_int_equal(pthread_create(&thread, NULL, answer_lists, &lister), 0);
-	assert_int_equal(compute_control_list(&control, 60000, tenants, 40, &device, &n), 0);
-	assert_int_equal(n, 40);
-	for (uint32_t i = 0; i < n; i++)
-		assert_int_equal(tenants[i].index, i);
-	assert_int_equal(compute_control_list(&control, 60000, tenants, 3, &device, &n), 0);
-	assert_int_equal(n, 40);
-	compute_control_close(&control);
-	assert_int_equal(pthread_join(thread, NULL), 0);
-	(void)close(ends[1]);
-}
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct compute_control control = COMPUTE_CONTROL_NULL;
+		struct lister lister = {.tenants = rows[i].tenants};
+		pthread_t thread;
+		int ends[2];
 
-TEST(a_list_without_end_fails)
-{
-	struct compute_control control = COMPUTE_CONTROL_NULL;
-	struct compute_tenant tenant;
-	struct compute_device device;
-	struct lister lister = {.tenants = 65537};
-	unsigned int n = 0;
-	pthread_t thread;
-	int ends[2];
+		open_pair(&control, ends);
+		lister.fd = ends[1];
+		assert_int_equal(pthread_create(&thread, NULL, answer_lists, &lister), 0);
+		for (size_t k = 0; k < ARRAY_SIZE(max); k++) {
+			struct compute_tenant tenants[40];
+			struct compute_device device;
+			unsigned int n = 0;
 
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
-	control.fd = ends[0];
-	lister.fd = ends[1];
-	assert_int_equal(pthread_create(&thread, NULL, answer_lists, &lister), 0);
-	assert_int_equal(compute_control_list(&control, 60000, &tenant, 1, &device, &n), -EPROTO);
-	assert_int_equal(n, 0);
-	compute_control_close(&control);
-	assert_int_equal(pthread_join(thread, NULL), 0);
-	(void)close(ends[1]);
+			assert_int_equal(
+				compute_control_list(&control, 60000, tenants, max[k], &device, &n),
+				rows[i].result);
+			assert_int_equal(n, rows[i].n);
+			for (uint32_t j = 0; j < n && j < max[k]; j++)
+				assert_int_equal(tenants[j].index, j);
+		}
+		compute_control_close(&control);
+		assert_int_equal(pthread_join(thread, NULL), 0);
+		(void)close(ends[1]);
+	}
 }
 
 TEST(a_request_without_answer_ends)
@@ -310,18 +294,15 @@ TEST(a_request_without_answer_ends)
 	int ends[2];
 
 	assert_int_equal(compute_control_call(&control, &request, 1, &reply), -ENOTCONN);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
-	control.fd = ends[0];
+	open_pair(&control, ends);
 	assert_int_equal(compute_control_call(&control, &request, 5, &reply), -ETIMEDOUT);
 	assert_int_equal(control.fd, -1);
 	(void)close(ends[1]);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
-	control.fd = ends[0];
+	open_pair(&control, ends);
 	assert_int_equal(compute_transfer_send(ends[1], "nonsense", 8, ends, 1), 0);
 	assert_int_equal(compute_control_call(&control, &request, 60000, &reply), -EPROTO);
 	(void)close(ends[1]);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
-	control.fd = ends[0];
+	open_pair(&control, ends);
 	(void)close(ends[1]);
 	assert_int_equal(compute_control_call(&control, &request, 60000, &reply), -ECONNRESET);
 }
