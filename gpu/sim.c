@@ -473,7 +473,5 @@ const struct gpu_ops gpu_sim_ops = {
 	.set_sharing = set_sharing,
 	.write_ceiling = write_ceiling,
 	.physical = read_physical,
-	.owner = NULL,
-	.places = NULL,
 	.label = set_label,
 };

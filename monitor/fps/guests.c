@@ -471,10 +471,8 @@ struct fps_guests *fps_guests_free(struct fps_guests *g)
 	for (struct vm *vm = g->vms; vm; vm = vm->next)
 		vm->vgpu = NULL;
 	vms_sweep(g, 0);
-	if (g->listener >= 0)
-		(void)close(g->listener);
-	if (g->epoll >= 0)
-		(void)close(g->epoll);
+	cleanup_closep(&g->listener);
+	cleanup_closep(&g->epoll);
 	free(g);
 	return NULL;
 }

@@ -148,7 +148,6 @@ int fps_process_open(int sock, uint64_t idle_ns, struct fps_process *ret_process
 
 void fps_process_close(struct fps_process *process)
 {
-	if (process->pidfd >= 0)
-		(void)close(process->pidfd);
+	cleanup_closep(&process->pidfd);
 	process->pidfd = -1;
 }

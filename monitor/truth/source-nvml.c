@@ -134,8 +134,6 @@ struct truth_state {
 	bool begins; /* the last sample opened it again, so that the use since is unknown */
 	struct nvml_calls calls;
 	nvml_device device;
-	truth_tenant_fn tenant;
-	void *userdata;
 	unsigned long long busy_us; /* time of the last sample of the GPU */
 	unsigned long long uses_us; /* time of the last sample that has a process */
 	double busy_pct;	    /* mean of the last samples of the GPU */
@@ -274,8 +272,6 @@ static int nvml_open(const struct truth_config *config, struct truth_state **ret
 	int r;
 
 	state->config = config;
-	state->tenant = config->tenant;
-	state->userdata = config->userdata;
 	r = open_library(state, reterr);
 	if (r < 0) {
 		nvml_close(state);
@@ -331,7 +327,8 @@ static struct entry *get_entry(struct truth_state *state, pid_t pid, struct trut
 		return NULL;
 	}
 	entry = &state->entries[state->n_entries++];
-	*entry = (struct entry){.pid = pid, .tenant = state->tenant(state->userdata, pid)};
+	*entry = (struct entry){.pid = pid,
+				.tenant = state->config->tenant(state->config->userdata, pid)};
 	return entry;
 }
 
@@ -487,7 +484,7 @@ static void divide(struct truth_state *state, uint64_t passed_ns, struct truth_s
 			continue;
 		if (++entry->samples % TRUTH_TENANT_SAMPLES == 0 ||
 		    entry->tenant == TRUTH_TENANT_UNKNOWN)
-			entry->tenant = state->tenant(state->userdata, entry->pid);
+			entry->tenant = state->config->tenant(state->config->userdata, entry->pid);
 		write_user(entry, all_pct > 0 ? busy_ns * entry->sm_pct / all_pct : 0, passed_ns,
 			   &sheet->users[n]);
 		state->entries[n++] = *entry;
