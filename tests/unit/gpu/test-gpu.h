@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What tests of backends read from a vGPU. */
+/* What tests of backends read from a vGPU and its control groups. */
 #ifndef TESTS_UNIT_GPU_TEST_GPU_H
 #define TESTS_UNIT_GPU_TEST_GPU_H
+#include <unistd.h>
+
+#include "gpu/cgroup.h"
 #include "gpu/gpu.h"
 #include "tests/unit/unit.h"
 
@@ -20,6 +23,16 @@ static inline struct gpu_reading reading_at(const struct gpu_ops *ops, struct gp
 
 	assert_int_equal(ops->read(vgpu, now_mono_ns, &reading), 0);
 	return reading;
+}
+
+static inline bool group_exists(const struct cgroup_host *host, const char *group)
+{
+	char path[PATH_MAX];
+	bool exists = false;
+
+	for (int i = 0; i < host->n_mounts; i++)
+		exists |= cgroup_path(host, i, group, "", path) == 0 && access(path, F_OK) == 0;
+	return exists;
 }
 
 #endif

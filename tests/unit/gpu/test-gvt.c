@@ -40,15 +40,6 @@ static void make_vgpu(const char *parent, const char *id, int cap_pct)
 	assert_int_equal(symlink(to, from), 0);
 }
 
-static struct gpu_vgpu *attach(const char *id)
-{
-	struct gpu_vgpu *vgpu;
-
-	if (ops->attach(gpu, id, 0, &vgpu, &err) < 0)
-		fail_msg("%s", err.msg);
-	return vgpu;
-}
-
 /* Creates a GPU that has the vGPU A. */
 static void make_one_vgpu(void)
 {
@@ -66,7 +57,7 @@ static void open_one_vgpu(void)
 static struct gpu_vgpu *open_vgpu(void)
 {
 	open_one_vgpu();
-	return attach(A);
+	return attach_one(ops, A);
 }
 
 /* --- which GPU --- */
@@ -193,15 +184,6 @@ TEST(invalid_files_give_no_reading)
 	ops->detach(vgpu);
 }
 
-static void expect_problem(const char *wanted)
-{
-	struct err problem = {""};
-
-	ops->problem(gpu, &problem);
-	if (wanted[0] ? !strstr(problem.msg, wanted) : problem.msg[0] != '\0')
-		fail_msg("the problem is '%s'", problem.msg);
-}
-
 TEST(the_reason_of_a_missing_reading_is_known)
 {
 	struct gpu_reading reading;
@@ -231,7 +213,7 @@ TEST(the_clock_of_a_faster_host_runs_faster)
 	make_one_vgpu();
 	config.speed = 10;
 	open_gpu(ops);
-	vgpu = attach(A);
+	vgpu = attach_one(ops, A);
 	assert_int_equal(reading_at(ops, vgpu, 7000).at_ns, 70000);
 	assert_int_equal(ops->renew(vgpu, 500), 0);
 	expect_file("5000", "class/mdev_bus/" P1 "/" A "/intel_vgpu/cap_lease_ms");
@@ -272,7 +254,7 @@ TEST(permission_to_write_can_be_granted_later)
 	assert_int_equal(chmod(root, 0755), 0);
 	open_gpu(ops);
 	assert_int_equal(seteuid(65534), 0);
-	vgpu = attach(A);
+	vgpu = attach_one(ops, A);
 	assert_int_equal(ops->write_cap(vgpu, 0, 25), -EACCES);
 	assert_int_equal(ops->renew(vgpu, 5000), -EACCES);
 	assert_int_equal(seteuid(0), 0);
@@ -305,7 +287,7 @@ TEST(a_vgpu_that_is_created_again_is_another_one)
 	int cap_pct;
 
 	open_one_vgpu();
-	vgpu = attach(A);
+	vgpu = attach_one(ops, A);
 	remove_vgpu(P1, A);
 	assert_int_equal(ops->read_initial_cap(vgpu, &cap_pct), -ENODEV);
 	make_vgpu(P1, A, 30);
@@ -313,12 +295,12 @@ TEST(a_vgpu_that_is_created_again_is_another_one)
 	assert_int_equal(ops->write_initial_cap(vgpu, 60, 35), -ENODEV);
 	assert_int_equal(ops->write_ceiling(vgpu, 60), -ENODEV);
 	expect_file("40", "bus/mdev/devices/" A "/intel_vgpu/initial_cap");
-	second = attach(A);
+	second = attach_one(ops, A);
 	assert_int_equal(ops->read_initial_cap(second, &cap_pct), 0);
 	assert_true(ops->identity(second) != 0);
 	assert_true(ops->identity(second) != ops->identity(vgpu));
 	ops->detach(vgpu);
-	vgpu = attach(A);
+	vgpu = attach_one(ops, A);
 	assert_true(ops->identity(second) == ops->identity(vgpu));
 	ops->detach(vgpu);
 	ops->detach(second);
@@ -332,7 +314,7 @@ TEST(a_kernel_without_leases_is_supported)
 	make_one_vgpu();
 	remove_file("class/mdev_bus/" P1 "/" A "/intel_vgpu/cap_lease_ms");
 	open_gpu(ops);
-	vgpu = attach(A);
+	vgpu = attach_one(ops, A);
 	assert_int_equal(ops->read(vgpu, 0, &reading), 0);
 	assert_int_equal(ops->renew(vgpu, 60000), -EOPNOTSUPP);
 	ops->detach(vgpu);
@@ -379,7 +361,7 @@ TEST(files_are_closed)
 
 	open_one_vgpu();
 	before = open_files();
-	vgpu = attach(A);
+	vgpu = attach_one(ops, A);
 	assert_true(open_files() > before);
 	ops->detach(vgpu);
 	remove_file("class/mdev_bus/" P1 "/" A "/intel_vgpu/cap");
@@ -431,7 +413,7 @@ TEST(sharing_is_written_to_the_file_of_the_gpu)
 	ops->traits(gpu, &traits);
 	assert_true(traits.guarantees);
 	expect_file("guarantee", "class/mdev_bus/%s/gover_sharing", P1);
-	vgpu = attach(A);
+	vgpu = attach_one(ops, A);
 	assert_int_equal(ops->write_ceiling(vgpu, 75), 0);
 	expect_file("75", "class/mdev_bus/%s/%s/intel_vgpu/cap_ceiling", P1, A);
 	ops->detach(vgpu);
@@ -506,7 +488,7 @@ TEST(an_external_change_of_sharing_is_undone)
 	check_renewal(1, "cap");
 	check_renewal(0, "hard");
 	write_file("cap\n", "class/mdev_bus/%s/gover_sharing", P1);
-	ops->detach(attach(A)); /* sets it too */
+	ops->detach(attach_one(ops, A)); /* sets it too */
 	check_renewal(0, "hard");
 	assert_int_equal(ops->set_sharing(gpu, true, false, &err), 0);
 	write_file("weight\n", "class/mdev_bus/%s/gover_sharing", P1);
@@ -531,7 +513,7 @@ TEST(a_kernel_without_the_file_has_only_hard_caps)
 	assert_non_null(strstr(err.msg, P1 "/gover_sharing does not exist (allowed: hard)"));
 	ops->traits(gpu, &traits);
 	assert_false(traits.guarantees);
-	vgpu = attach(A);
+	vgpu = attach_one(ops, A);
 	assert_int_equal(ops->write_ceiling(vgpu, 75), -EOPNOTSUPP);
 	ops->detach(vgpu);
 }

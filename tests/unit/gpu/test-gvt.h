@@ -131,6 +131,24 @@ static inline void list_all(const struct gpu_ops *ops)
 	assert_int_equal(ops->list(gpu, found_one, NULL), 0);
 }
 
+static inline struct gpu_vgpu *attach_one(const struct gpu_ops *ops, const char *id)
+{
+	struct gpu_vgpu *vgpu;
+
+	if (ops->attach(gpu, id, 0, &vgpu, &err) < 0)
+		fail_msg("%s", err.msg);
+	return vgpu;
+}
+
+static inline void expect_problem(const char *wanted)
+{
+	struct err problem = {""};
+
+	gpu_is->problem(gpu, &problem);
+	if (wanted[0] ? !strstr(problem.msg, wanted) : problem.msg[0] != '\0')
+		fail_msg("the problem is '%s'", problem.msg);
+}
+
 static inline int open_files(void)
 {
 	DIR *dir = opendir("/proc/self/fd");

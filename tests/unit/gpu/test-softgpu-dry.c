@@ -35,22 +35,12 @@ static int set_up(void)
 	return r;
 }
 
-static bool group_exists(const char *group)
-{
-	char path[PATH_MAX];
-	bool stands = false;
-
-	for (int i = 0; i < host.n_mounts; i++)
-		stands |= cgroup_path(&host, i, group, "", path) == 0 && access(path, F_OK) == 0;
-	return stands;
-}
-
 static bool any_group_exists(void)
 {
 	char top[PATH_MAX];
 
 	cgroup_parent(config.root, top);
-	return group_exists(top);
+	return group_exists(&host, top);
 }
 
 static void count(void *userdata, const char *id, int initial_cap_pct)
@@ -113,7 +103,7 @@ TEST(an_empty_group_is_not_changed)
 	assert_int_equal(ops->open(&dry, &watched, &err), 0);
 	ops->close(watched);
 	dry.capacity_cores = 1;
-	assert_true(group_exists(group));
+	assert_true(group_exists(&host, group));
 	ops->close(gpu);
 	assert_false(any_group_exists());
 }

@@ -48,20 +48,10 @@ static int clean(void)
 
 FIXTURE(NULL, clean)
 
-static bool group_exists(const char *group)
-{
-	char path[PATH_MAX];
-	bool stands = false;
-
-	for (int i = 0; i < host.n_mounts; i++)
-		stands |= cgroup_path(&host, i, group, "", path) == 0 && access(path, F_OK) == 0;
-	return stands;
-}
-
 static int close_gpu(void)
 {
 	ops->close(gpu);
-	return group_exists(config.root) ? -1 : 0;
+	return group_exists(&host, config.root) ? -1 : 0;
 }
 
 static struct gpu_vgpu *make_vgpu(const char *id, int cap_pct, uint64_t now_mono_ns)
@@ -455,7 +445,7 @@ TEST(the_size_determines_the_traits_and_close_removes_all_groups)
 
 		other.capacity_cores = rows[i].cores;
 		assert_int_equal(ops->open(&other, &small, &err), 0);
-		assert_true(group_exists(other.root));
+		assert_true(group_exists(&host, other.root));
 		ops->traits(small, &traits);
 		assert_int_equal(traits.step_pct, 1);
 		assert_int_equal(traits.floor_pct, rows[i].floor_pct);
@@ -466,10 +456,10 @@ TEST(the_size_determines_the_traits_and_close_removes_all_groups)
 		assert_int_equal(ops->create(small, "a", traits.floor_pct, &err), 0);
 		assert_int_equal(ops->destroy(small, "a", &err), 0);
 		ops->close(small);
-		assert_false(group_exists(other.root));
+		assert_false(group_exists(&host, other.root));
 	}
 	snprintf(other.root, sizeof(other.root), "%.200s-more", config.root);
-	assert_false(group_exists(other.root));
+	assert_false(group_exists(&host, other.root));
 	ops->close(NULL);
 	ops->detach(NULL);
 }

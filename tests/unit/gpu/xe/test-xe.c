@@ -75,15 +75,6 @@ static void expect_quanta(const char *pf, const char *vf1, const char *vf2, cons
 	expect_file(vf3, ADM "/vf3/profile/exec_quantum_ms");
 }
 
-static struct gpu_vgpu *attach_one(const struct gpu_ops *ops, const char *id)
-{
-	struct gpu_vgpu *vgpu;
-
-	if (ops->attach(gpu, id, 0, &vgpu, &err) < 0)
-		fail_msg("%s", err.msg);
-	return vgpu;
-}
-
 static const struct gpu_ops *const ops = &gpu_xe_ops;
 static struct gpu_vgpu *a, *b, *c;
 
@@ -392,15 +383,6 @@ TEST(busy_time_is_a_share_of_all_ticks)
 }
 
 /* --- a driver that is unbound and bound again --- */
-
-static void expect_problem(const char *wanted)
-{
-	struct err problem = {""};
-
-	ops->problem(gpu, &problem);
-	if (wanted[0] ? !strstr(problem.msg, wanted) : problem.msg[0] != '\0')
-		fail_msg("the problem is '%s'", problem.msg);
-}
 
 TEST(a_driver_that_is_bound_again_is_found_again)
 {
