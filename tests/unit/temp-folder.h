@@ -3,9 +3,21 @@
 #ifndef TESTS_UNIT_TEMP_FOLDER_H
 #define TESTS_UNIT_TEMP_FOLDER_H
 
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st, (void)type, (void)ftw;
+	return remove(path);
+}
+
+static inline void remove_tree(const char *path)
+{
+	(void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
 
 static char temp_folder[32];
 

@@ -18,7 +18,7 @@ static int find(const char *mountinfo)
 
 	for (const char *p = mountinfo; *p; p++) {
 		if (p[0] == '%' && p[1] == 's') {
-			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s", top);
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s", temp_folder);
 			p++;
 		} else {
 			text[n++] = *p;
@@ -26,7 +26,7 @@ static int find(const char *mountinfo)
 	}
 	text[n] = '\0';
 	put("mountinfo", text);
-	snprintf(path, sizeof(path), "%s/mountinfo", top);
+	snprintf(path, sizeof(path), "%s/mountinfo", temp_folder);
 	return cgroup_find(path, &host, &err);
 }
 
@@ -81,7 +81,7 @@ static const struct find_row {
 	 .mounts = {NULL}, NULL, 0, 0, "control groups: none are mounted"},
 };
 
-FIXTURE(make_top, remove_top)
+FIXTURE(make_top, temp_folder_remove)
 
 TEST(finds_the_hierarchies_of_the_host)
 {
@@ -106,7 +106,8 @@ TEST(finds_the_hierarchies_of_the_host)
 		}
 		assert_int_equal(host.version->number, row->version);
 		for (; n < CGROUP_MOUNTS_MAX && row->mounts[n]; n++)
-			assert_string_equal(host.mounts[n].path + strlen(top) + 1, row->mounts[n]);
+			assert_string_equal(host.mounts[n].path + strlen(temp_folder) + 1,
+					    row->mounts[n]);
 		assert_int_equal(host.n_mounts, n);
 		assert_string_equal(host.mounts[0].root, row->root);
 		assert_int_equal(host.usage, row->usage);
@@ -324,14 +325,14 @@ TEST(a_failed_creation_names_the_path_and_leaves_nothing)
 	one_mount(2, -1);
 	/* the parent has no cgroup.subtree_control */
 	assert_int_equal(cgroup_make(&host, "g", &err), -ENOENT);
-	assert_non_null(strstr(err.msg, top));
+	assert_non_null(strstr(err.msg, temp_folder));
 
 	/* The parent folder is not a cpuset, so the group can inherit nothing and is removed again.
 	 */
 	one_mount(1, 0);
 	put("cpuset.cpus", "0-3\n");
 	assert_int_equal(cgroup_make(&host, "g", &err), -ENOENT);
-	snprintf(path, sizeof(path), "%s/g", top);
+	snprintf(path, sizeof(path), "%s/g", temp_folder);
 	assert_non_null(strstr(err.msg, path));
 	assert_int_equal(access(path, F_OK), -1);
 	assert_int_equal(cgroup_make(&host, "above/g", &err), -ENOENT);
@@ -343,11 +344,11 @@ TEST(a_group_is_created_and_removed_in_every_hierarchy)
 
 	one_mount(1, -1);
 	host.n_mounts = 2;
-	snprintf(host.mounts[1].path, sizeof(host.mounts[1].path), "%s/second", top);
+	snprintf(host.mounts[1].path, sizeof(host.mounts[1].path), "%s/second", temp_folder);
 	folder("second");
 	assert_int_equal(cgroup_remove(&host, "g"), -ENOENT);
 	assert_int_equal(cgroup_make(&host, "g", &err), 0);
-	snprintf(path, sizeof(path), "%s/second/g", top);
+	snprintf(path, sizeof(path), "%s/second/g", temp_folder);
 	assert_int_equal(access(path, F_OK), 0);
 	assert_int_equal(cgroup_make(&host, "g", &err), 1);
 	put("second/g/cgroup.procs", "1\n22\n333\n");
@@ -355,10 +356,10 @@ TEST(a_group_is_created_and_removed_in_every_hierarchy)
 	assert_int_equal(cgroup_count(&host, "g"), 3);
 	assert_int_equal(cgroup_count(&host, "h"), -ENOENT);
 	/* Folder g is not empty, which simulates a group in use. Folder second/g is removed. */
-	snprintf(path, sizeof(path), "%s/g/cgroup.procs", top);
+	snprintf(path, sizeof(path), "%s/g/cgroup.procs", temp_folder);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(cgroup_remove(&host, "g"), -ENOTEMPTY);
-	snprintf(path, sizeof(path), "%s/g", top);
+	snprintf(path, sizeof(path), "%s/g", temp_folder);
 	assert_int_equal(access(path, F_OK), -1);
 }
 

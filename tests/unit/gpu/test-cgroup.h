@@ -10,9 +10,9 @@
 #include "base/file.h"
 #include "base/cleanup.h"
 #include "gpu/cgroup.h"
+#include "tests/unit/temp-folder.h"
 #include "tests/unit/unit.h"
 
-static char top[] = "/tmp/gover-cgroup.XXXXXX";
 static struct cgroup_host host; /* static, because it is too large for the stack */
 
 /* Writes a file below the temporary folder. */
@@ -21,7 +21,7 @@ static void put(const char *file, const char *text)
 	char path[PATH_MAX];
 	FILE *out;
 
-	snprintf(path, sizeof(path), "%s/%s", top, file);
+	snprintf(path, sizeof(path), "%s/%s", temp_folder, file);
 	out = fopen(path, "w");
 	assert_non_null(out);
 	fputs(text, out);
@@ -34,7 +34,7 @@ static const char *get(const char *file)
 	static char text[256];
 	char path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/%s", top, file);
+	snprintf(path, sizeof(path), "%s/%s", temp_folder, file);
 	return file_read_text(path, text, sizeof(text)) < 0 ? "(none)" : text;
 }
 
@@ -42,7 +42,7 @@ static void folder(const char *name)
 {
 	char path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/%s", top, name);
+	snprintf(path, sizeof(path), "%s/%s", temp_folder, name);
 	assert_int_equal(mkdir(path, 0755), 0);
 }
 
@@ -52,28 +52,14 @@ static inline void one_mount(int version, int cpuset)
 	host.version = version == 1 ? &cgroup_v1 : &cgroup_v2;
 	host.n_mounts = 1;
 	host.cpuset = cpuset;
-	strcpy(host.mounts[0].path, top);
+	strcpy(host.mounts[0].path, temp_folder);
 	strcpy(host.mounts[0].root, "/");
 }
 
 static int make_top(void)
 {
-	static char made[sizeof(top)];
-
-	strcpy(made, "/tmp/gover-cgroup.XXXXXX");
-	if (!mkdtemp(made))
-		return -1;
-	strcpy(top, made);
 	memset(&host, 0, sizeof(host));
-	return 0;
-}
-
-static int remove_top(void)
-{
-	char command[PATH_MAX];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", top);
-	return system(command);
+	return temp_folder_make();
 }
 
 #endif

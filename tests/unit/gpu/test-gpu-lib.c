@@ -20,9 +20,9 @@
 #include "gpu/cgroup.h"
 #include "gpu/gpu.h"
 #include "tests/unit/gpu/test-gpu.h"
+#include "tests/unit/temp-folder.h"
 #include "tests/unit/unit.h"
 
-static char folder[] = "/tmp/gover-gpu-lib.XXXXXX";
 static struct gpu_config config;
 
 static struct {
@@ -161,7 +161,7 @@ static void *serve(void *userdata)
 static void control_address(struct sockaddr_un *address)
 {
 	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
-	snprintf(address->sun_path, sizeof(address->sun_path), "%s/s.control", folder);
+	snprintf(address->sun_path, sizeof(address->sun_path), "%s/s.control", temp_folder);
 }
 
 /* Starts the stand-in. It has one tenant, number 0. */
@@ -222,7 +222,7 @@ static int starts(void)
 	char path[64];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "%s/starts", folder);
+	snprintf(path, sizeof(path), "%s/starts", temp_folder);
 	return stat(path, &st) < 0 ? 0 : (int)st.st_size;
 }
 
@@ -231,13 +231,13 @@ static int make_program(void)
 	char path[64], text[256];
 	int n;
 
-	snprintf(path, sizeof(path), "%s/gover-arbiter", folder);
+	snprintf(path, sizeof(path), "%s/gover-arbiter", temp_folder);
 	n = snprintf(text, sizeof(text),
 		     "#!/bin/sh\nprintf x >>%s/starts\necho \"no device: $4\" >&2\nexit 1\n",
-		     folder);
+		     temp_folder);
 	if (file_replace(path, text, (size_t)n) < 0 || chmod(path, 0755) < 0)
 		return -1;
-	snprintf(text, sizeof(text), "%s:/usr/bin:/bin", folder);
+	snprintf(text, sizeof(text), "%s:/usr/bin:/bin", temp_folder);
 	return setenv("PATH", text, 1);
 }
 
@@ -617,14 +617,6 @@ TEST(a_wrong_configuration_is_rejected)
 	assert_true(traits.unit == GPU_WORK && traits.limits_memory);
 }
 
-static int remove_files(void)
-{
-	char command[64];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
-	return system(command);
-}
-
 static bool has_groups(void)
 {
 	struct gpu_config soft = config;
@@ -644,10 +636,10 @@ static int prepare(void)
 	snprintf(config.root, sizeof(config.root), "gover-test-%d", (int)getpid());
 	if (!has_groups())
 		unit_skip_all("lib", err.msg);
-	if (!mkdtemp(folder) || make_program() < 0)
+	if (temp_folder_make() < 0 || make_program() < 0)
 		return -1;
-	snprintf(config.socket, sizeof(config.socket), "%s/s", folder);
+	snprintf(config.socket, sizeof(config.socket), "%s/s", temp_folder);
 	return 0;
 }
 
-FIXTURE_ONCE(prepare, remove_files)
+FIXTURE_ONCE(prepare, temp_folder_remove)

@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "base/file.h"
 #include "gpu/gpu.h"
 #include "tests/unit/gpu/test-gpu.h"
+#include "tests/unit/temp-folder.h"
 #include "tests/unit/unit.h"
 
 static char root[64];
@@ -23,17 +23,6 @@ static struct gpu *gpu;
 static const struct gpu_ops *gpu_is;
 static struct err err;
 static char listed[512]; /* the text "ID=INITIAL_CAP " for each vGPU, in the order of the list */
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st, (void)type, (void)ftw;
-	return remove(path);
-}
-
-static inline void remove_tree(const char *path)
-{
-	(void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
 
 static int set_up(void)
 {

@@ -58,7 +58,7 @@ static int make_group(void)
 	return r;
 }
 
-FIXTURE(make_group, remove_top)
+FIXTURE(make_group, temp_folder_remove)
 
 TEST(every_share_is_exact_and_differs_from_the_default_weight)
 {
@@ -251,7 +251,7 @@ TEST(without_a_weight_there_is_no_guarantee)
 
 		one_mount(version, -1);
 		set_group(50, 1);
-		snprintf(path, sizeof(path), "%s/%s", top, weight_file());
+		snprintf(path, sizeof(path), "%s/%s", temp_folder, weight_file());
 		assert_int_equal(unlink(path), 0);
 		files = open_group();
 		assert_true(files.weight < 0);

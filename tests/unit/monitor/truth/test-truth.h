@@ -3,7 +3,6 @@
 #ifndef TESTS_UNIT_MONITOR_TRUTH_TEST_TRUTH_H
 #define TESTS_UNIT_MONITOR_TRUTH_TEST_TRUTH_H
 #include <errno.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "tests/unit/temp-folder.h"
 #include "tests/unit/unit.h"
 
 #define S 1000000000ULL
@@ -45,15 +45,9 @@ static inline void write_file(const char *name, const char *text)
 	assert_int_equal(fclose(file), 0);
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st, (void)type, (void)ftw;
-	return remove(path);
-}
-
 static inline void remove_below(const char *name)
 {
-	(void)nftw(below(name), remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	remove_tree(below(name));
 }
 
 static inline void add_link(const char *name, const char *target)
