@@ -51,6 +51,15 @@ static const struct tree_node *opened(const struct fuse_file_info *fi)
 	return &((const struct opened *)(uintptr_t)fi->fh)->node;
 }
 
+/* @path is not used for an open file. */
+static int find_node(const char *path, const struct fuse_file_info *fi, struct tree_node *ret_node)
+{
+	if (!fi)
+		return tree_find(get_tree(), path, ret_node);
+	*ret_node = *opened(fi);
+	return 0;
+}
+
 static void close_node(struct opened *opened)
 {
 	if (opened->next)
@@ -75,12 +84,8 @@ static void *on_init(struct fuse_conn_info *conn, struct fuse_config *config)
 static int on_getattr(const char *path, struct stat *st, struct fuse_file_info *fi)
 {
 	struct tree_node node;
-	int r = 0;
+	int r = find_node(path, fi, &node);
 
-	if (fi)
-		node = *opened(fi);
-	else
-		r = tree_find(get_tree(), path, &node);
 	if (r < 0)
 		return r;
 	*st = (struct stat){
@@ -175,7 +180,7 @@ static int on_read(const char *path, char *buffer, size_t size, off_t offset,
 		   struct fuse_file_info *fi)
 {
 	char text[TREE_TEXT_MAX];
-	int n = tree_read(get_tree(), opened(fi), text);
+	int n = tree_read(opened(fi), text);
 
 	(void)path;
 	if (n < 0 || offset >= n)
@@ -191,7 +196,7 @@ static int on_read(const char *path, char *buffer, size_t size, off_t offset,
 static int on_write(const char *path, const char *buffer, size_t size, off_t offset,
 		    struct fuse_file_info *fi)
 {
-	int r = tree_write(get_tree(), opened(fi), buffer, size);
+	int r = tree_write(opened(fi), buffer, size);
 
 	(void)path, (void)offset;
 	return r < 0 ? r : (int)size;
@@ -201,13 +206,9 @@ static int on_write(const char *path, const char *buffer, size_t size, off_t off
 static int on_truncate(const char *path, off_t size, struct fuse_file_info *fi)
 {
 	struct tree_node node;
-	int r = 0;
+	int r = find_node(path, fi, &node);
 
 	(void)size;
-	if (fi)
-		node = *opened(fi);
-	else
-		r = tree_find(get_tree(), path, &node);
 	if (r == 0 && node.kind != TREE_ATTR)
 		r = -EISDIR;
 	return r < 0 ? r : tree_check_access(&node, /* reads= */ false, /* writes= */ true);

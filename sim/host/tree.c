@@ -30,7 +30,7 @@
 #include "sim/model/sim.h"
 
 #define TREE_UUID_LENGTH     36
-#define TREE_TYPES_N	     4
+#define TYPES_N		     4
 #define TREE_LOW_GM_LEAST_MB 64 /* graphics memory of a vGPU of the smallest type */
 
 /* A vGPU type. i915-GVTg_V5_N is 1/N of a GPU (drivers/gpu/drm/i915/gvt/vgpu.c). */
@@ -54,6 +54,7 @@ struct tree_vgpu {
 };
 
 struct tree_gpu {
+	struct tree *tree;
 	char name[TREE_NAME_MAX];
 	/* of a GVT-g host */
 	struct sim *sim;
@@ -81,22 +82,15 @@ struct tree_attr {
 	/* show is NULL if the file is not readable, store is NULL if it is not writable. @text
 	 * ends with NUL and has no newline. */
 	void (*show)(const struct tree_node *node, char text[TREE_TEXT_MAX]);
-	int (*store)(struct tree *tree, const struct tree_node *node, const char *text);
+	int (*store)(const struct tree_node *node, const char *text);
 };
 
-static const struct tree_type tree_types[TREE_TYPES_N] = {
+static const struct tree_type types[TYPES_N] = {
 	{"i915-GVTg_V5_8", 8, TREE_LOW_GM_LEAST_MB, 384, "1024x768"},
 	{"i915-GVTg_V5_4", 4, 128, 512, "1920x1200"},
 	{"i915-GVTg_V5_2", 2, 256, 1024, "1920x1200"},
 	{"i915-GVTg_V5_1", 1, 512, 2048, "1920x1200"},
 };
-
-static void new_functions(struct tree_gpu *gpu, int n_vfs)
-{
-	gpu->autoprobe = true;
-	gpu->functions = xmalloc(sizeof(*gpu->functions));
-	quanta_gpu_start(gpu->functions, (unsigned int)n_vfs, 0);
-}
 
 struct tree *tree_new(enum tree_host host, int gpus, int vgpus)
 {
@@ -110,11 +104,15 @@ struct tree *tree_new(enum tree_host host, int gpus, int vgpus)
 		 * on other buses. */
 		snprintf(gpu->name, sizeof(gpu->name), "0000:%02x:%02x.0", (unsigned int)i & 0xff,
 			 i == 0 ? 2U : 0U);
+		gpu->tree = tree;
 		gpu->low_gm_mb = vgpus * TREE_LOW_GM_LEAST_MB;
-		if (host == TREE_XE)
-			new_functions(gpu, vgpus);
-		else
+		gpu->autoprobe = true;
+		if (host == TREE_XE) {
+			gpu->functions = xmalloc(sizeof(*gpu->functions));
+			quanta_gpu_start(gpu->functions, (unsigned int)vgpus, 0);
+		} else {
 			gpu->sim = sim_new();
+		}
 	}
 	return tree;
 }
@@ -125,14 +123,14 @@ static void unref(struct tree_vgpu *vgpu)
 		free(vgpu);
 }
 
-static void tree_remove_vgpu(struct tree_vgpu *vgpu)
+static void remove_vgpu(struct tree_vgpu *vgpu)
 {
 	struct tree_vgpu **at = &vgpu->gpu->vgpus;
 
 	while (*at != vgpu)
 		at = &(*at)->next;
 	*at = vgpu->next;
-	vgpu->gpu->low_gm_mb += tree_types[vgpu->type].low_gm_mb;
+	vgpu->gpu->low_gm_mb += types[vgpu->type].low_gm_mb;
 	sim_remove(vgpu->gpu->sim, vgpu->sim);
 	vgpu->sim = NULL;
 	unref(vgpu);
@@ -144,7 +142,7 @@ struct tree *tree_free(struct tree *tree)
 		return NULL;
 	for (int i = 0; i < tree->n_gpus; i++) {
 		while (tree->gpus[i].vgpus)
-			tree_remove_vgpu(tree->gpus[i].vgpus);
+			remove_vgpu(tree->gpus[i].vgpus);
 		if (tree->gpus[i].sim)
 			sim_free(tree->gpus[i].sim);
 		free(tree->gpus[i].functions);
@@ -159,18 +157,18 @@ void tree_set_now(struct tree *tree, uint64_t now_ns)
 }
 
 /* Simulates @gpu up to the current time. */
-static void tree_update(struct tree *tree, struct tree_gpu *gpu)
+static void update(struct tree_gpu *gpu)
 {
 	if (gpu->functions)
-		quanta_gpu_advance(gpu->functions, tree->now_ns);
+		quanta_gpu_advance(gpu->functions, gpu->tree->now_ns);
 	else
-		sim_advance(gpu->sim, tree->now_ns);
+		sim_advance(gpu->sim, gpu->tree->now_ns);
 }
 
 void tree_advance(struct tree *tree)
 {
 	for (int i = 0; i < tree->n_gpus; i++)
-		tree_update(tree, &tree->gpus[i]);
+		update(&tree->gpus[i]);
 }
 
 void tree_hold(const struct tree_node *node)
@@ -199,8 +197,9 @@ static int free_id(const struct tree_gpu *gpu)
 }
 
 /* Creates a vGPU. @uuid: a valid UUID in lower case. -EEXIST, -ENOSPC. */
-static int tree_add_vgpu(struct tree *tree, struct tree_gpu *gpu, int type, const char *uuid)
+static int add_vgpu(struct tree_gpu *gpu, int type, const char *uuid)
 {
+	struct tree *tree = gpu->tree;
 	struct tree_vgpu *vgpu;
 	int r;
 
@@ -208,10 +207,10 @@ static int tree_add_vgpu(struct tree *tree, struct tree_gpu *gpu, int type, cons
 		for (vgpu = tree->gpus[i].vgpus; vgpu; vgpu = vgpu->next)
 			if (strcmp(vgpu->uuid, uuid) == 0)
 				return -EEXIST;
-	if (gpu->low_gm_mb < tree_types[type].low_gm_mb)
+	if (gpu->low_gm_mb < types[type].low_gm_mb)
 		return -ENOSPC;
 	vgpu = xcalloc(1, sizeof(*vgpu));
-	r = sim_add(gpu->sim, uuid, 100 / tree_types[type].parts, &vgpu->sim);
+	r = sim_add(gpu->sim, uuid, 100 / types[type].parts, &vgpu->sim);
 	if (r < 0) {
 		free(vgpu);
 		return r;
@@ -225,7 +224,7 @@ static int tree_add_vgpu(struct tree *tree, struct tree_gpu *gpu, int type, cons
 	vgpu->refs = 1;
 	vgpu->next = gpu->vgpus;
 	gpu->vgpus = vgpu;
-	gpu->low_gm_mb -= tree_types[type].low_gm_mb;
+	gpu->low_gm_mb -= types[type].low_gm_mb;
 	return 0;
 }
 
@@ -235,7 +234,7 @@ static int tree_add_vgpu(struct tree *tree, struct tree_gpu *gpu, int type, cons
  * Parses a number as kstrtouint() of the kernel: without a sign with @base 10; with @base 0 also in
  * the forms "+7", "0x7" and "07". -EINVAL; -ERANGE: larger than @max.
  */
-static int tree_parse_number(const char *text, int base, uint32_t max, uint32_t *ret_value)
+static int parse_number(const char *text, int base, uint32_t max, uint32_t *ret_value)
 {
 	unsigned long long value;
 	char *end;
@@ -258,7 +257,7 @@ static int tree_parse_number(const char *text, int base, uint32_t max, uint32_t 
 static int parse_pct(const char *text, int *ret_pct)
 {
 	uint32_t value;
-	int r = tree_parse_number(text, 10, UINT32_MAX, &value);
+	int r = parse_number(text, 10, UINT32_MAX, &value);
 
 	if (r == 0 && value > 100)
 		r = -EINVAL;
@@ -271,6 +270,19 @@ static void show_int(int64_t value, char text[TREE_TEXT_MAX])
 {
 	snprintf(text, TREE_TEXT_MAX, "%" PRId64, value);
 }
+
+/* A function that shows one number, or one text. */
+#define SHOW_INT(file, value)                                                           \
+	static void show_##file(const struct tree_node *node, char text[TREE_TEXT_MAX]) \
+	{                                                                               \
+		show_int((int64_t)(value), text);                                       \
+	}
+#define SHOW_TEXT(file, value)                                                          \
+	static void show_##file(const struct tree_node *node, char text[TREE_TEXT_MAX]) \
+	{                                                                               \
+		(void)node;                                                             \
+		snprintf(text, TREE_TEXT_MAX, "%s", value);                             \
+	}
 
 /* As kstrtobool(). */
 static int parse_bool(const char *text, bool *ret_value)
@@ -301,41 +313,18 @@ static struct quanta_function *function_of(const struct tree_node *node)
 /* --- files of a PCI device --- */
 
 /* A Data Center GPU Flex 170. */
-static void show_vendor(const struct tree_node *node, char text[TREE_TEXT_MAX])
-{
-	(void)node;
-	strcpy(text, "0x8086");
-}
+SHOW_TEXT(vendor, "0x8086")
+SHOW_TEXT(device, "0x56c0")
+SHOW_TEXT(class, "0x038000")
+SHOW_INT(totalvfs, node->gpu->functions->quanta.n_functions - 1)
+SHOW_INT(numvfs, node->gpu->functions->n_vfs)
 
-static void show_device(const struct tree_node *node, char text[TREE_TEXT_MAX])
-{
-	(void)node;
-	strcpy(text, "0x56c0");
-}
-
-static void show_class(const struct tree_node *node, char text[TREE_TEXT_MAX])
-{
-	(void)node;
-	strcpy(text, "0x038000");
-}
-
-static void show_totalvfs(const struct tree_node *node, char text[TREE_TEXT_MAX])
-{
-	show_int((int64_t)node->gpu->functions->quanta.n_functions - 1, text);
-}
-
-static void show_numvfs(const struct tree_node *node, char text[TREE_TEXT_MAX])
-{
-	show_int(node->gpu->functions->n_vfs, text);
-}
-
-static int store_numvfs(struct tree *tree, const struct tree_node *node, const char *text)
+static int store_numvfs(const struct tree_node *node, const char *text)
 {
 	struct quanta_gpu *gpu = node->gpu->functions;
 	uint32_t n;
-	int r = tree_parse_number(text, 0, UINT16_MAX, &n);
+	int r = parse_number(text, 0, UINT16_MAX, &n);
 
-	(void)tree;
 	if (r == 0 && n >= gpu->quanta.n_functions)
 		r = -ERANGE;
 	if (r < 0 || n == gpu->n_vfs)
@@ -347,14 +336,10 @@ static int store_numvfs(struct tree *tree, const struct tree_node *node, const c
 	return 0;
 }
 
-static void show_autoprobe(const struct tree_node *node, char text[TREE_TEXT_MAX])
-{
-	show_int(node->gpu->autoprobe, text);
-}
+SHOW_INT(autoprobe, node->gpu->autoprobe)
 
-static int store_autoprobe(struct tree *tree, const struct tree_node *node, const char *text)
+static int store_autoprobe(const struct tree_node *node, const char *text)
 {
-	(void)tree;
 	return parse_bool(text, &node->gpu->autoprobe);
 }
 
@@ -366,36 +351,29 @@ static const char *const priorities[] = {
 	[QUANTA_HIGH] = "high",
 };
 
-static void show_quantum(const struct tree_node *node, char text[TREE_TEXT_MAX])
-{
-	show_int(function_of(node)->quantum_ms, text);
-}
+SHOW_INT(quantum, function_of(node)->quantum_ms)
 
-static int store_quantum(struct tree *tree, const struct tree_node *node, const char *text)
+static int store_number(const struct tree_node *node, const char *text,
+			void (*set)(struct quanta *quanta, unsigned int function, uint32_t value))
 {
-	uint32_t ms;
-	int r = tree_parse_number(text, 0, UINT32_MAX, &ms);
+	uint32_t value;
+	int r = parse_number(text, 0, UINT32_MAX, &value);
 
-	(void)tree;
 	if (r == 0)
-		quanta_set_quantum(&node->gpu->functions->quanta, node->function, ms);
+		set(&node->gpu->functions->quanta, node->function, value);
 	return r;
 }
 
-static void show_timeout(const struct tree_node *node, char text[TREE_TEXT_MAX])
+static int store_quantum(const struct tree_node *node, const char *text)
 {
-	show_int(function_of(node)->timeout_us, text);
+	return store_number(node, text, quanta_set_quantum);
 }
 
-static int store_timeout(struct tree *tree, const struct tree_node *node, const char *text)
-{
-	uint32_t us;
-	int r = tree_parse_number(text, 0, UINT32_MAX, &us);
+SHOW_INT(timeout, function_of(node)->timeout_us)
 
-	(void)tree;
-	if (r == 0)
-		quanta_set_timeout(&node->gpu->functions->quanta, node->function, us);
-	return r;
+static int store_timeout(const struct tree_node *node, const char *text)
+{
+	return store_number(node, text, quanta_set_timeout);
 }
 
 /* Only the PF can have "high". */
@@ -412,32 +390,29 @@ static void show_priority(const struct tree_node *node, char text[TREE_TEXT_MAX]
 	}
 }
 
-static int store_priority(struct tree *tree, const struct tree_node *node, const char *text)
+static int store_priority(const struct tree_node *node, const char *text)
 {
 	int i = find_word(text, priorities, 3);
 
-	(void)tree;
 	if (i < 0)
 		return i;
 	quanta_set_priority(&node->gpu->functions->quanta, QUANTA_PF, (enum quanta_priority)i);
 	return 0;
 }
 
-static int store_stop(struct tree *tree, const struct tree_node *node, const char *text)
+static int store_stop(const struct tree_node *node, const char *text)
 {
 	bool stop;
 	int r = parse_bool(text, &stop);
 
-	(void)tree;
 	if (r == 0 && stop)
 		quanta_gpu_stop(node->gpu->functions, node->function);
 	return r;
 }
 
 /* Writes @text to the file of each function. */
-static int store_all(struct tree *tree, const struct tree_node *node, const char *text,
-		     int (*store)(struct tree *tree, const struct tree_node *node,
-				  const char *text))
+static int store_all(const struct tree_node *node, const char *text,
+		     int (*store)(const struct tree_node *node, const char *text))
 {
 	int r = 0;
 
@@ -445,26 +420,25 @@ static int store_all(struct tree *tree, const struct tree_node *node, const char
 		struct tree_node function = *node;
 
 		function.function = i;
-		r = store(tree, &function, text);
+		r = store(&function, text);
 	}
 	return r;
 }
 
-static int store_all_quanta(struct tree *tree, const struct tree_node *node, const char *text)
+static int store_all_quanta(const struct tree_node *node, const char *text)
 {
-	return store_all(tree, node, text, store_quantum);
+	return store_all(node, text, store_quantum);
 }
 
-static int store_all_timeouts(struct tree *tree, const struct tree_node *node, const char *text)
+static int store_all_timeouts(const struct tree_node *node, const char *text)
 {
-	return store_all(tree, node, text, store_timeout);
+	return store_all(node, text, store_timeout);
 }
 
-static int store_all_priorities(struct tree *tree, const struct tree_node *node, const char *text)
+static int store_all_priorities(const struct tree_node *node, const char *text)
 {
 	int i = find_word(text, priorities, 2);
 
-	(void)tree;
 	if (i < 0)
 		return i;
 	quanta_gpu_set_priorities(node->gpu->functions, (enum quanta_priority)i);
@@ -473,10 +447,7 @@ static int store_all_priorities(struct tree *tree, const struct tree_node *node,
 
 /* --- files that no real host has --- */
 
-static void show_active(const struct tree_node *node, char text[TREE_TEXT_MAX])
-{
-	show_int((int64_t)quanta_gpu_ticks(function_of(node)->active_ns), text);
-}
+SHOW_INT(active, quanta_gpu_ticks(function_of(node)->active_ns))
 
 static void show_total(const struct tree_node *node, char text[TREE_TEXT_MAX])
 {
@@ -495,12 +466,11 @@ static void show_load(const struct tree_node *node, char text[TREE_TEXT_MAX])
 		show_int(load_pct, text);
 }
 
-static int store_load(struct tree *tree, const struct tree_node *node, const char *text)
+static int store_load(const struct tree_node *node, const char *text)
 {
 	uint32_t load_pct = QUANTA_GPU_ENDLESS;
-	int r = strcmp(text, "endless") == 0 ? 0 : tree_parse_number(text, 0, UINT8_MAX, &load_pct);
+	int r = strcmp(text, "endless") == 0 ? 0 : parse_number(text, 0, UINT8_MAX, &load_pct);
 
-	(void)tree;
 	if (!function_of(node)->present)
 		return -ENODEV;
 	if (r == 0 && load_pct > 100 && strcmp(text, "endless") != 0)
@@ -526,9 +496,8 @@ static void show_fault(const struct tree_node *node, char text[TREE_TEXT_MAX])
 	strcpy(text, faults[i].name);
 }
 
-static int store_fault(struct tree *tree, const struct tree_node *node, const char *text)
+static int store_fault(const struct tree_node *node, const char *text)
 {
-	(void)tree;
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
 		if (strcmp(text, faults[i].name) == 0) {
 			node->gpu->fault = faults[i].error;
@@ -541,9 +510,9 @@ static int store_fault(struct tree *tree, const struct tree_node *node, const ch
 /* --- tables --- */
 
 /* The files pf, vf1, ... in gover_sim. */
-static const struct tree_attr tree_xe_load = {TREE_XE_SIM, "pf", 0644, show_load, store_load};
+static const struct tree_attr xe_load = {TREE_XE_SIM, "pf", 0644, show_load, store_load};
 
-static const struct tree_attr tree_xe_attrs[] = {
+static const struct tree_attr xe_attrs[] = {
 	{TREE_XE_PF, "sriov_totalvfs", 0444, show_totalvfs, NULL},
 	{TREE_XE_PF, "sriov_numvfs", 0644, show_numvfs, store_numvfs},
 	{TREE_XE_PF, "sriov_drivers_autoprobe", 0644, show_autoprobe, store_autoprobe},
@@ -571,7 +540,7 @@ static const struct tree_attr tree_xe_attrs[] = {
 };
 
 /* Returns 0, or the error of any reading or writing of @attr, a file of an SR-IOV host. */
-static int tree_xe_check(const struct tree_node *attr, bool writes)
+static int check_xe(const struct tree_node *attr, bool writes)
 {
 	enum tree_kind in = attr->attr->in;
 	bool profile = in == TREE_XE_BULK || in == TREE_XE_PF_PROFILE || in == TREE_XE_VF_PROFILE;
@@ -648,7 +617,7 @@ static int each_function(const struct tree_node *dir, tree_found_fn found, void 
 		node.kind = i == 0 ? TREE_XE_PF_FUNCTION : TREE_XE_VF_FUNCTION;
 		if (dir->kind == TREE_XE_SIM) {
 			node.kind = TREE_ATTR;
-			node.attr = &tree_xe_load;
+			node.attr = &xe_load;
 		}
 		snprintf(name, sizeof(name), i == 0 ? "pf" : "vf%u", i);
 		r = found(userdata, name, &node);
@@ -669,8 +638,8 @@ static int each_link_to_device(const struct tree_node *dir, tree_found_fn found,
 }
 
 /* The layout of an SR-IOV host, except its fixed entries: as tree_each() and tree_link_text(). */
-static int tree_xe_each(struct tree *tree, const struct tree_node *dir, tree_found_fn found,
-			void *userdata)
+static int each_xe(struct tree *tree, const struct tree_node *dir, tree_found_fn found,
+		   void *userdata)
 {
 	enum tree_kind kind = dir->kind;
 
@@ -685,7 +654,7 @@ static int tree_xe_each(struct tree *tree, const struct tree_node *dir, tree_fou
 	return 0;
 }
 
-static void tree_xe_link_text(const struct tree_node *link, char text[TREE_LINK_MAX])
+static void xe_link_text(const struct tree_node *link, char text[TREE_LINK_MAX])
 {
 	char address[TREE_NAME_MAX];
 
@@ -704,32 +673,21 @@ static void tree_xe_link_text(const struct tree_node *link, char text[TREE_LINK_
 
 /* --- files of a type --- */
 
-static void show_name(const struct tree_node *node, char text[TREE_TEXT_MAX])
-{
-	snprintf(text, TREE_TEXT_MAX, "%s", strchr(tree_types[node->type].name, '-') + 1);
-}
+SHOW_TEXT(name, strchr(types[node->type].name, '-') + 1)
 
 static void show_description(const struct tree_node *node, char text[TREE_TEXT_MAX])
 {
-	const struct tree_type *type = &tree_types[node->type];
+	const struct tree_type *type = &types[node->type];
 
 	snprintf(text, TREE_TEXT_MAX,
 		 "low_gm_size: %dMB\nhigh_gm_size: %dMB\nfence: 4\nresolution: %s\nweight: %d",
 		 type->low_gm_mb, type->high_gm_mb, type->resolution, 16 / type->parts);
 }
 
-static void show_available(const struct tree_node *node, char text[TREE_TEXT_MAX])
-{
-	show_int(node->gpu->low_gm_mb / tree_types[node->type].low_gm_mb, text);
-}
+SHOW_INT(available, node->gpu->low_gm_mb / types[node->type].low_gm_mb)
+SHOW_TEXT(api, "vfio-pci")
 
-static void show_api(const struct tree_node *node, char text[TREE_TEXT_MAX])
-{
-	(void)node;
-	strcpy(text, "vfio-pci");
-}
-
-static int store_create(struct tree *tree, const struct tree_node *node, const char *text)
+static int store_create(const struct tree_node *node, const char *text)
 {
 	char uuid[TREE_UUID_LENGTH + 1];
 
@@ -743,21 +701,17 @@ static int store_create(struct tree *tree, const struct tree_node *node, const c
 			return -EINVAL;
 		uuid[i] = (char)tolower((unsigned char)text[i]);
 	}
-	return tree_add_vgpu(tree, node->gpu, node->type, uuid);
+	return add_vgpu(node->gpu, node->type, uuid);
 }
 
 /* --- files of a GPU --- */
 
-static void show_sharing(const struct tree_node *node, char text[TREE_TEXT_MAX])
-{
-	snprintf(text, TREE_TEXT_MAX, "%s", sched_sharing_name(sim_discipline(node->gpu->sim)));
-}
+SHOW_TEXT(sharing, sched_sharing_name(sim_discipline(node->gpu->sim)))
 
-static int store_sharing(struct tree *tree, const struct tree_node *node, const char *text)
+static int store_sharing(const struct tree_node *node, const char *text)
 {
 	const struct sched_discipline *discipline = sched_sharing_find(text);
 
-	(void)tree;
 	if (!discipline)
 		return -EINVAL;
 	sim_set_discipline(node->gpu->sim, discipline);
@@ -766,30 +720,25 @@ static int store_sharing(struct tree *tree, const struct tree_node *node, const 
 
 /* --- files of a vGPU --- */
 
-static int store_remove(struct tree *tree, const struct tree_node *node, const char *text)
+static int store_remove(const struct tree_node *node, const char *text)
 {
 	uint32_t value;
-	int r = tree_parse_number(text, 10, UINT32_MAX, &value);
+	int r = parse_number(text, 10, UINT32_MAX, &value);
 
-	(void)tree;
 	if (r == 0 && value > 0)
-		tree_remove_vgpu(node->vgpu);
+		remove_vgpu(node->vgpu);
 	return r;
 }
 
-static void show_demand(const struct tree_node *node, char text[TREE_TEXT_MAX])
-{
-	snprintf(text, TREE_TEXT_MAX, "%s", node->vgpu->load);
-}
+SHOW_TEXT(demand, node->vgpu->load)
 
 /* A load of 100 percent means unlimited demand. */
-static int store_demand(struct tree *tree, const struct tree_node *node, const char *text)
+static int store_demand(const struct tree_node *node, const char *text)
 {
 	char words[WORKLOAD_TEXT_MAX];
 	struct workload workload;
 	int pct = 0, r = parse_pct(text, &pct);
 
-	(void)tree;
 	if (strlen(text) >= sizeof(words))
 		return -EINVAL;
 	if (r == 0 && pct > 0 && pct < 100)
@@ -805,77 +754,49 @@ static int store_demand(struct tree *tree, const struct tree_node *node, const c
 	return 0;
 }
 
-static void show_id(const struct tree_node *node, char text[TREE_TEXT_MAX])
-{
-	show_int(node->vgpu->id, text);
-}
+SHOW_INT(id, node->vgpu->id)
+SHOW_INT(cap, sim_cap(node->vgpu->sim))
 
-static void show_cap(const struct tree_node *node, char text[TREE_TEXT_MAX])
-{
-	show_int(sim_cap(node->vgpu->sim), text);
-}
-
-static int store_cap(struct tree *tree, const struct tree_node *node, const char *text)
+static int store_cap(const struct tree_node *node, const char *text)
 {
 	int pct = 0, r = parse_pct(text, &pct);
 
-	(void)tree;
 	return r < 0 ? r : sim_set_cap(node->gpu->sim, node->vgpu->sim, pct);
 }
 
-static void show_initial_cap(const struct tree_node *node, char text[TREE_TEXT_MAX])
-{
-	show_int(sim_initial_cap(node->vgpu->sim), text);
-}
+SHOW_INT(initial_cap, sim_initial_cap(node->vgpu->sim))
 
-static int store_initial_cap(struct tree *tree, const struct tree_node *node, const char *text)
+static int store_initial_cap(const struct tree_node *node, const char *text)
 {
 	int pct = 0, r = parse_pct(text, &pct);
 
-	(void)tree;
 	return r < 0 ? r : sim_set_initial_cap(node->vgpu->sim, pct);
 }
 
-static void show_busy(const struct tree_node *node, char text[TREE_TEXT_MAX])
-{
-	show_int(sim_vgpu_busy_ns(node->vgpu->sim), text);
-}
+SHOW_INT(busy, sim_vgpu_busy_ns(node->vgpu->sim))
+SHOW_INT(sched, sim_vgpu_sched_ns(node->gpu->sim, node->vgpu->sim))
+SHOW_INT(lease, sim_lease_ms(node->vgpu->sim))
 
-static void show_sched(const struct tree_node *node, char text[TREE_TEXT_MAX])
-{
-	show_int(sim_vgpu_sched_ns(node->gpu->sim, node->vgpu->sim), text);
-}
-
-static void show_lease(const struct tree_node *node, char text[TREE_TEXT_MAX])
-{
-	show_int(sim_lease_ms(node->vgpu->sim), text);
-}
-
-static int store_lease(struct tree *tree, const struct tree_node *node, const char *text)
+static int store_lease(const struct tree_node *node, const char *text)
 {
 	uint32_t lease_ms;
-	int r = tree_parse_number(text, 10, UINT32_MAX, &lease_ms);
+	int r = parse_number(text, 10, UINT32_MAX, &lease_ms);
 
-	(void)tree;
 	if (r == 0)
 		sim_set_lease(node->gpu->sim, node->vgpu->sim, lease_ms);
 	return r;
 }
 
-static void show_ceiling(const struct tree_node *node, char text[TREE_TEXT_MAX])
-{
-	show_int(sim_ceiling(node->vgpu->sim), text);
-}
+SHOW_INT(ceiling, sim_ceiling(node->vgpu->sim))
 
-static int store_ceiling(struct tree *tree, const struct tree_node *node, const char *text)
+static int store_ceiling(const struct tree_node *node, const char *text)
 {
 	int pct = 0, r = parse_pct(text, &pct);
 
-	(void)tree;
 	return r < 0 ? r : sim_set_ceiling(node->vgpu->sim, pct);
 }
 
-static const struct tree_attr tree_attrs[] = {
+static const struct tree_attr gvt_attrs[] = {
 	{TREE_GPU, "gover_sharing", 0644, show_sharing, store_sharing},
 	{TREE_TYPE, "name", 0444, show_name, NULL},
 	{TREE_TYPE, "description", 0444, show_description, NULL},
@@ -907,11 +828,11 @@ int tree_check_access(const struct tree_node *attr, bool reads, bool writes)
 static int check(const struct tree_node *attr, bool writes)
 {
 	if (attr->gpu->functions)
-		return tree_xe_check(attr, writes);
+		return check_xe(attr, writes);
 	return attr->vgpu && !attr->vgpu->sim ? -ENODEV : 0;
 }
 
-int tree_read(struct tree *tree, const struct tree_node *attr, char text[TREE_TEXT_MAX])
+int tree_read(const struct tree_node *attr, char text[TREE_TEXT_MAX])
 {
 	size_t length;
 	int r;
@@ -921,14 +842,14 @@ int tree_read(struct tree *tree, const struct tree_node *attr, char text[TREE_TE
 	r = check(attr, /* writes= */ false);
 	if (r < 0)
 		return r;
-	tree_update(tree, attr->gpu);
+	update(attr->gpu);
 	attr->attr->show(attr, text);
 	length = strlen(text);
 	text[length++] = '\n';
 	return (int)length;
 }
 
-int tree_write(struct tree *tree, const struct tree_node *attr, const char *text, size_t length)
+int tree_write(const struct tree_node *attr, const char *text, size_t length)
 {
 	char line[TREE_TEXT_MAX];
 	int r;
@@ -944,8 +865,8 @@ int tree_write(struct tree *tree, const struct tree_node *attr, const char *text
 	if (length > 0 && line[length - 1] == '\n')
 		length--;
 	line[length] = '\0';
-	tree_update(tree, attr->gpu);
-	return attr->attr->store(tree, attr, line);
+	update(attr->gpu);
+	return attr->attr->store(attr, line);
 }
 
 /* The entries that always exist: directories and the link mdev_type. */
@@ -1066,9 +987,9 @@ static int each_gpu(struct tree *tree, const struct tree_node *dir, tree_found_f
 
 static int each_type(const struct tree_node *dir, tree_found_fn found, void *userdata)
 {
-	for (int i = 0; i < TREE_TYPES_N; i++) {
+	for (int i = 0; i < TYPES_N; i++) {
 		struct tree_node node = {.kind = TREE_TYPE, .gpu = dir->gpu, .type = i};
-		int r = found(userdata, tree_types[i].name, &node);
+		int r = found(userdata, types[i].name, &node);
 
 		if (r != 0)
 			return r;
@@ -1081,12 +1002,11 @@ int tree_each(struct tree *tree, const struct tree_node *dir, tree_found_fn foun
 	int r = each_fixed(dir, found, userdata);
 
 	if (r == 0)
-		r = each_attr(dir, tree->host == TREE_XE ? tree_xe_attrs : tree_attrs, found,
-			      userdata);
+		r = each_attr(dir, tree->host == TREE_XE ? xe_attrs : gvt_attrs, found, userdata);
 	if (r != 0)
 		return r;
 	if (tree->host == TREE_XE)
-		return tree_xe_each(tree, dir, found, userdata);
+		return each_xe(tree, dir, found, userdata);
 	if (dir->kind == TREE_BUS_DEVICES || dir->kind == TREE_CLASS_MDEV || dir->kind == TREE_PCI)
 		return each_gpu(tree, dir, found, userdata);
 	if (dir->kind == TREE_GPU)
@@ -1171,10 +1091,9 @@ void tree_link_text(const struct tree_node *link, char text[TREE_LINK_MAX])
 	const char *gpu = link->gpu->name;
 
 	if (link->gpu->functions)
-		tree_xe_link_text(link, text);
+		xe_link_text(link, text);
 	else if (link->from == TREE_VGPU)
-		snprintf(text, TREE_LINK_MAX, "../mdev_supported_types/%s",
-			 tree_types[link->type].name);
+		snprintf(text, TREE_LINK_MAX, "../mdev_supported_types/%s", types[link->type].name);
 	else if (link->from == TREE_TYPE_DEVICES)
 		snprintf(text, TREE_LINK_MAX, "../../../%s", link->vgpu->uuid);
 	else if (link->from == TREE_BUS_DEVICES)

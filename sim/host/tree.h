@@ -154,7 +154,7 @@ int tree_check_access(const struct tree_node *attr, bool reads, bool writes);
  * Reads the file @attr, including the newline at its end. Returns the length, -EACCES, or -ENODEV
  * if the vGPU or VF was removed. -EUCLEAN: the file gover_sim/fault demands it.
  */
-int tree_read(struct tree *tree, const struct tree_node *attr, char text[TREE_TEXT_MAX]);
+int tree_read(const struct tree_node *attr, char text[TREE_TEXT_MAX]);
 
 /*
  * Writes @text to the file @attr like one call of write(). Returns 0, -EACCES, -ENODEV, -EINVAL
@@ -162,6 +162,6 @@ int tree_read(struct tree *tree, const struct tree_node *attr, char text[TREE_TE
  * -EEXIST or -ENOSPC; of an SR-IOV host also -EBUSY (VFs are enabled) and the error of
  * gover_sim/fault.
  */
-int tree_write(struct tree *tree, const struct tree_node *attr, const char *text, size_t length);
+int tree_write(const struct tree_node *attr, const char *text, size_t length);
 
 #endif

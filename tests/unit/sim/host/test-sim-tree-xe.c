@@ -36,7 +36,7 @@ static int put(const char *path, const char *text)
 	struct tree_node node;
 	int r = tree_find(tree, path, &node);
 
-	return r < 0 ? r : tree_write(tree, &node, text, strlen(text));
+	return r < 0 ? r : tree_write(&node, text, strlen(text));
 }
 
 static int get_error(const char *path)
@@ -45,7 +45,7 @@ static int get_error(const char *path)
 	struct tree_node node;
 	int r = tree_find(tree, path, &node);
 
-	return r < 0 ? r : tree_read(tree, &node, text);
+	return r < 0 ? r : tree_read(&node, text);
 }
 
 static void assert_text(const char *path, const char *want)
@@ -55,7 +55,7 @@ static void assert_text(const char *path, const char *want)
 	int n;
 
 	assert_int_equal(tree_find(tree, path, &node), 0);
-	n = tree_read(tree, &node, text);
+	n = tree_read(&node, text);
 	assert_true(n > 0 && text[n - 1] == '\n');
 	text[n - 1] = '\0';
 	assert_string_equal(text, want);
@@ -68,7 +68,7 @@ static int64_t number(const char *path)
 	int n;
 
 	assert_int_equal(tree_find(tree, path, &node), 0);
-	n = tree_read(tree, &node, text);
+	n = tree_read(&node, text);
 	assert_true(n > 0);
 	text[n] = '\0';
 	return strtoll(text, NULL, 10);
@@ -146,7 +146,7 @@ TEST(enabled_vfs_have_links_and_pci_devices)
 	/* An open file of a VF that is disabled. */
 	assert_int_equal(tree_find(tree, "/devices/pci0000:00/0000:00:02.1/vendor", &node), 0);
 	assert_int_equal(put(PF "sriov_numvfs", "0"), 0);
-	assert_int_equal(tree_read(tree, &node, (char[TREE_TEXT_MAX]){0}), -ENODEV);
+	assert_int_equal(tree_read(&node, (char[TREE_TEXT_MAX]){0}), -ENODEV);
 	assert_int_equal(tree_find(tree, "/devices/pci0000:00/0000:00:02.1", &node), -ENOENT);
 	assert_int_equal(tree_find(tree, "/class", &node), -ENOENT);
 }

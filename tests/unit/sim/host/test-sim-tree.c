@@ -52,14 +52,14 @@ static int put(const char *path, const char *text)
 	struct tree_node node;
 	int r = tree_find(tree, path, &node);
 
-	return r < 0 ? r : tree_write(tree, &node, text, strlen(text));
+	return r < 0 ? r : tree_write(&node, text, strlen(text));
 }
 
 static void expect(const char *path, const char *text)
 {
 	struct tree_node node = node_at(path);
 	char is[TREE_TEXT_MAX];
-	int n = tree_read(tree, &node, is);
+	int n = tree_read(&node, is);
 
 	assert_true(n > 0);
 	is[n] = '\0';
@@ -72,7 +72,7 @@ static long long number_at(const char *path)
 	char text[TREE_TEXT_MAX];
 	long long value;
 
-	assert_true(tree_read(tree, &node, text) > 0);
+	assert_true(tree_read(&node, text) > 0);
 	assert_int_equal(sscanf(text, "%lld", &value), 1);
 	return value;
 }
@@ -215,7 +215,7 @@ TEST(a_nul_byte_is_rejected)
 
 	assert_int_equal(put(EIGHTH "/create", A), 0);
 	cap = node_at(GROUP "/cap");
-	assert_int_equal(tree_write(tree, &cap, "5\0", 2), -EINVAL);
+	assert_int_equal(tree_write(&cap, "5\0", 2), -EINVAL);
 }
 
 TEST(file_modes_apply_to_root_too)
@@ -230,7 +230,7 @@ TEST(file_modes_apply_to_root_too)
 	assert_int_equal(tree_check_access(&name, true, true), -EACCES);
 	assert_int_equal(tree_check_access(&create, true, false), -EACCES);
 	assert_int_equal(tree_check_access(&create, false, true), 0);
-	assert_int_equal(tree_read(tree, &create, text), -EACCES);
+	assert_int_equal(tree_read(&create, text), -EACCES);
 }
 
 TEST(graphics_memory_limits_the_number_of_vgpus)
@@ -270,12 +270,12 @@ TEST(an_open_file_of_a_removed_vgpu_returns_enodev)
 	cap = node_at(GROUP "/cap");
 	tree_hold(&cap);
 	assert_int_equal(put(VGPU "/remove", "1"), 0);
-	assert_int_equal(tree_read(tree, &cap, text), -ENODEV);
-	assert_int_equal(tree_write(tree, &cap, "5", 1), -ENODEV);
+	assert_int_equal(tree_read(&cap, text), -ENODEV);
+	assert_int_equal(tree_write(&cap, "5", 1), -ENODEV);
 	assert_int_equal(put(EIGHTH "/create", A), 0); /* a new vGPU with the same name */
 	again = node_at(GROUP "/cap");
-	assert_int_equal(tree_read(tree, &cap, text), -ENODEV);
-	assert_int_equal(tree_read(tree, &again, text), 3);
+	assert_int_equal(tree_read(&cap, text), -ENODEV);
+	assert_int_equal(tree_read(&again, text), 3);
 	tree_release(&cap);
 }
 
