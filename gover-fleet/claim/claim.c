@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A claim first reads the state of gover-d, so that it knows the contract that a lost answer has
- * made. Each request has the time that is left of the deadline.
+ * Claims of contracts, the server of the hook, and the reconciler. A claim first reads the state of
+ * gover-d, so that it knows the contract that a lost answer has made. Each request has the time
+ * that is left of the deadline.
  */
 #include <errno.h>
 #include <poll.h>
@@ -83,12 +84,20 @@ static int request(struct claimer *claimer, const struct client_call *call, uint
 	return r < 0 ? r : client_request(claimer->client, call, ret_reply, reterr);
 }
 
-static int read_host(struct claimer *claimer, uint64_t until_ns, struct host_state **ret_state,
-		     struct err *reterr)
+/* Sends a request about vGPU @id. Returns 0, 1 if it does not exist, or a negative errno. */
+static int request_vgpu(struct claimer *claimer, const char *method, const char *id,
+			const json_t *body, uint64_t until_ns, struct reply *ret_reply,
+			struct err *reterr)
 {
-	int r = limit_request(claimer, until_ns, reterr);
+	char path[ID_MAX + 16];
+	const struct client_call call = {.method = method, .path = path, .body = body};
+	int r;
 
-	return r < 0 ? r : follower_read(claimer->client, ret_state, reterr);
+	snprintf(path, sizeof(path), "/v1/vgpus/%s", id);
+	r = request(claimer, &call, until_ns, ret_reply, reterr);
+	if (r == CLIENT_REFUSED)
+		return ret_reply->status == 404 ? 1 : -EPROTO;
+	return r;
 }
 
 /*
@@ -98,20 +107,13 @@ static int read_host(struct claimer *claimer, uint64_t until_ns, struct host_sta
 static int read_own(struct claimer *claimer, const char *id, uint64_t until_ns, json_t **ret_json,
 		    struct err *reterr)
 {
-	char path[ID_MAX + 16];
-	const struct client_call call = {.method = "GET", .path = path};
 	CLEANUP_REPLY struct reply reply = {0};
 	struct state_vgpu vgpu;
-	int r;
+	int r = request_vgpu(claimer, "GET", id, NULL, until_ns, &reply, reterr);
 
-	snprintf(path, sizeof(path), "/v1/vgpus/%s", id);
-	r = request(claimer, &call, until_ns, &reply, reterr);
-	if (r == CLIENT_REFUSED)
-		return reply.status == 404 ? 1 : -EPROTO;
-	if (r < 0)
-		return r;
-	r = host_state_parse_vgpu(reply.json, &vgpu, reterr);
-	if (r < 0)
+	if (r == 0)
+		r = host_state_parse_vgpu(reply.json, &vgpu, reterr);
+	if (r != 0)
 		return r;
 	if (!vgpu.sold)
 		return 1;
@@ -210,8 +212,10 @@ static int try_claim(struct claimer *claimer, const struct domain_wish *wish, in
 	struct host_state *state = NULL;
 	const struct state_vgpu *contract;
 	const struct state_offer *offer;
-	int r = read_host(claimer, until_ns, &state, reterr);
+	int r = limit_request(claimer, until_ns, reterr);
 
+	if (r >= 0)
+		r = follower_read(claimer->client, &state, reterr);
 	if (r < 0)
 		return r;
 	contract = host_state_find_sold(state, wish->uuid);
@@ -273,8 +277,8 @@ static int complete_wish(struct claimer *claimer, struct domain_wish *wish, bool
  * gover-d (or the cloud, if only it knows the flavour) does not answer before @until_ns of
  * CLOCK_MONOTONIC.
  */
-static int claim_make(struct claimer *claimer, const struct domain_wish *wish, uint64_t until_ns,
-		      struct claim *ret_claim, struct err *reterr)
+static int make_contract(struct claimer *claimer, const struct domain_wish *wish, uint64_t until_ns,
+			 struct claim *ret_claim, struct err *reterr)
 {
 	struct domain_wish complete = *wish;
 	struct claim claim = {.result = CLAIM_NOT_OURS};
@@ -297,41 +301,25 @@ static int claim_make(struct claimer *claimer, const struct domain_wish *wish, u
 
 /* --- an existing contract --- */
 
-/* Changes an own vGPU. @call has the method and the body. Returns as claim_end(). */
-static int change(struct claimer *claimer, struct client_call *call, const char *id,
-		  uint64_t until_ns, struct err *reterr)
-{
-	char path[ID_MAX + 16];
-	CLEANUP_REPLY struct reply reply = {0};
-	int r;
-
-	snprintf(path, sizeof(path), "/v1/vgpus/%s", id);
-	call->path = path;
-	r = request(claimer, call, until_ns, &reply, reterr);
-	if (r == CLIENT_REFUSED)
-		return reply.status == 404 ? 1 : -EPROTO;
-	return r;
-}
-
 /*
  * Ends the contract of vGPU @id. Returns 0 if it was ended, 1 if it no longer exists or was not
  * made by gover-fleet (it is then left alone), or a negative errno.
  */
-static int claim_end(struct claimer *claimer, const char *id, uint64_t until_ns, struct err *reterr)
+static int end_vgpu(struct claimer *claimer, const char *id, uint64_t until_ns, struct err *reterr)
 {
-	struct client_call call = {.method = "DELETE"};
+	CLEANUP_REPLY struct reply reply = {0};
 	json_t *json = NULL;
 	int r = read_own(claimer, id, until_ns, &json, reterr);
 
 	json_decref(json);
-	return r != 0 ? r : change(claimer, &call, id, until_ns, reterr);
+	return r != 0 ? r : request_vgpu(claimer, "DELETE", id, NULL, until_ns, &reply, reterr);
 }
 
-/* Removes the label "unverified" of vGPU @id, other labels stay. Results as of claim_end(). */
-static int claim_confirm(struct claimer *claimer, const char *id, uint64_t until_ns,
-			 struct err *reterr)
+/* Removes the label "unverified" of vGPU @id, other labels stay. Results as of end_vgpu(). */
+static int confirm_vgpu(struct claimer *claimer, const char *id, uint64_t until_ns,
+			struct err *reterr)
 {
-	struct client_call call = {.method = "PATCH"};
+	CLEANUP_REPLY struct reply reply = {0};
 	json_t *json = NULL, *labels, *body;
 	int r = read_own(claimer, id, until_ns, &json, reterr);
 
@@ -340,8 +328,8 @@ static int claim_confirm(struct claimer *claimer, const char *id, uint64_t until
 	labels = json_copy(json_object_get(json, "labels"));
 	json_decref(json);
 	(void)json_object_del(labels, HOST_STATE_LABEL_DOUBT);
-	call.body = body = json_pack("{s:o}", "labels", labels);
-	r = change(claimer, &call, id, until_ns, reterr);
+	body = json_pack("{s:o}", "labels", labels);
+	r = request_vgpu(claimer, "PATCH", id, body, until_ns, &reply, reterr);
 	json_decref(body);
 	return r;
 }
@@ -350,7 +338,7 @@ static int claim_confirm(struct claimer *claimer, const char *id, uint64_t until
  * Asks the cloud whether it has an allocation for @uuid. Returns as allocation_find(), and 0
  * without a cloud.
  */
-static int claim_verify(struct claimer *claimer, const char *uuid, struct err *reterr)
+static int verify_domain(struct claimer *claimer, const char *uuid, struct err *reterr)
 {
 	char slot[WANTED_CLASS_MAX], gpu[ID_MAX];
 
@@ -480,7 +468,7 @@ static void decide(struct hook_server *server, const struct hook_protocol_reques
 	if (r == 0)
 		wish.migrated = was_announced(server, wish.uuid);
 	if (r == 0)
-		r = claim_make(server->claimer, &wish, until_ns, &claim, &err);
+		r = make_contract(server->claimer, &wish, until_ns, &claim, &err);
 	if (r < 0)
 		fail(server, request->domain, err.msg, verdict);
 	else
@@ -710,7 +698,7 @@ static void end_contract(struct round *r, const struct state_vgpu *vgpu)
 		domains_refresh(r->reconciler->domains);
 		return;
 	}
-	e = claim_end(r->reconciler->claimer, vgpu->id, request_limit(r), &err);
+	e = end_vgpu(r->reconciler->claimer, vgpu->id, request_limit(r), &err);
 	if (e < 0) {
 		complain(r, "vGPU", vgpu->id, err.msg);
 	} else if (e == 0) {
@@ -732,13 +720,12 @@ static void verify_contract(struct round *r, const struct state_vgpu *vgpu)
 		return;
 	}
 	r->reconciler->verified_ns = clock_now().mono_ns;
-	e = claim_verify(r->reconciler->claimer, host_state_domain(vgpu), &err);
-
+	e = verify_domain(r->reconciler->claimer, host_state_domain(vgpu), &err);
 	if (e == 0)
-		e = claim_confirm(r->reconciler->claimer, vgpu->id, request_limit(r), &err);
+		e = confirm_vgpu(r->reconciler->claimer, vgpu->id, request_limit(r), &err);
 	if (e != 0)
 		r->counts.unverified++;
-	if (e == 0)
+	else
 		fleet_log_notice("vGPU %s: the cloud has its allocation, the contract is verified",
 				 vgpu->id);
 }
@@ -762,7 +749,7 @@ static void claim_for(struct round *r, const struct domain *domain)
 	struct reconciler *k = r->reconciler;
 	struct err err = {""};
 	struct claim claim;
-	int e = claim_make(k->claimer, &domain->wish, request_limit(r), &claim, &err);
+	int e = make_contract(k->claimer, &domain->wish, request_limit(r), &claim, &err);
 
 	if (e < 0 || claim.result == CLAIM_NO_OFFER) {
 		r->counts.unverified++;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A token is dropped only if it has expired or was refused: if its renewal fails because Keystone
- * does not answer, the old token is used until it expires.
+ * Tokens, the addresses in the catalog, and requests. A token is dropped only if it has expired or
+ * was refused: if its renewal fails because Keystone does not answer, the old token is used until
+ * it expires.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -22,30 +23,7 @@
 #include "gover-fleet/cloud/keystone.h"
 #include "gover-fleet/config/fleet-config.h"
 
-struct identity_password {
-	const char *username, *user_domain; /* names */
-	const char *project, *project_domain;
-	const char *password;
-};
-
 #define LIFETIME_MAX_S (366 * 86400LL)
-
-/* Return the body of POST /v3/auth/tokens as a new reference; NULL: a text is not UTF-8. */
-static json_t *identity_encode_password(const struct identity_password *password)
-{
-	return json_pack("{s:{s:{s:[s], s:{s:{s:s, s:{s:s}, s:s}}}, s:{s:{s:s, s:{s:s}}}}}", "auth",
-			 "identity", "methods", "password", "password", "user", "name",
-			 password->username, "domain", "name", password->user_domain, "password",
-			 password->password, "scope", "project", "name", password->project,
-			 "domain", "name", password->project_domain);
-}
-
-static json_t *identity_encode_application_credential(const char *id, const char *secret)
-{
-	return json_pack("{s:{s:{s:[s], s:{s:s, s:s}}}}", "auth", "identity", "methods",
-			 "application_credential", "application_credential", "id", id, "secret",
-			 secret);
-}
 
 static int wrong(struct err *reterr, const char *what)
 {
@@ -171,8 +149,8 @@ static bool has_auth(const struct fleet_config_cloud *config)
  * Creates a client for the service @name at @url, with the time limit and the certificates of
  * @keystone. Errors are those of client_new() and client_load_cacert().
  */
-static int keystone_new_client(const struct keystone *k, const char *url, const char *name,
-			       struct client **ret_client, struct err *reterr)
+static int new_client(const struct keystone *k, const char *url, const char *name,
+		      struct client **ret_client, struct err *reterr)
 {
 	struct client *client = NULL;
 	int r = client_new(NULL, url, &client, reterr);
@@ -205,7 +183,7 @@ int keystone_new(const struct fleet_config_cloud *config, int timeout_ms,
 		r = fleet_config_secret_path(config, k->secret_file, sizeof(k->secret_file),
 					     reterr);
 	if (r == 0 && has_auth(config))
-		r = keystone_new_client(k, config->auth_url, "Keystone", &k->client, reterr);
+		r = new_client(k, config->auth_url, "Keystone", &k->client, reterr);
 	if (r < 0) {
 		keystone_free(k);
 		return r;
@@ -247,20 +225,18 @@ static int read_secret(const char *path, char ret_secret[SECRET_MAX], struct err
 	return r;
 }
 
+/* Returns the body of POST /v3/auth/tokens as a new reference; NULL: a text is not UTF-8. */
 static json_t *encode_request(const struct fleet_config_cloud *config, const char *secret)
 {
-	const struct identity_password password = {
-		.username = config->username,
-		.user_domain = config->user_domain,
-		.project = config->project,
-		.project_domain = config->project_domain,
-		.password = secret,
-	};
-
 	if (strcmp(config->auth, "application_credential") == 0)
-		return identity_encode_application_credential(config->application_credential_id,
-							      secret);
-	return identity_encode_password(&password);
+		return json_pack("{s:{s:{s:[s], s:{s:s, s:s}}}}", "auth", "identity", "methods",
+				 "application_credential", "application_credential", "id",
+				 config->application_credential_id, "secret", secret);
+	return json_pack("{s:{s:{s:[s], s:{s:{s:s, s:{s:s}, s:s}}}, s:{s:{s:s, s:{s:s}}}}}", "auth",
+			 "identity", "methods", "password", "password", "user", "name",
+			 config->username, "domain", "name", config->user_domain, "password",
+			 secret, "scope", "project", "name", config->project, "domain", "name",
+			 config->project_domain);
 }
 
 static int judge_status(const struct keystone *k, const struct reply *reply, struct err *reterr)
@@ -324,7 +300,7 @@ static int authenticate(struct keystone *k, struct instant now, struct err *rete
 }
 
 /* Drops the token, after a service has refused it. */
-static void keystone_forget(struct keystone *k)
+static void forget_token(struct keystone *k)
 {
 	explicit_bzero(k->token, sizeof(k->token));
 }
@@ -345,7 +321,7 @@ int keystone_token(struct keystone *k, struct instant now, const char **ret_toke
 		r = 0;
 	}
 	if (r < 0) {
-		keystone_forget(k);
+		forget_token(k);
 		return r;
 	}
 	*ret_token = k->token;
@@ -405,7 +381,7 @@ static int prepare_client(struct service *s, struct err *reterr)
 	if (r < 0 || (s->client && strcmp(url, s->url) == 0))
 		return r;
 	s->client = client_free(s->client);
-	r = keystone_new_client(s->keystone, url, s->config.name, &s->client, reterr);
+	r = new_client(s->keystone, url, s->config.name, &s->client, reterr);
 	if (r < 0)
 		return r;
 	snprintf(s->url, sizeof(s->url), "%s", url);
@@ -465,7 +441,7 @@ int service_request(struct service *s, const char *method, const char *path, con
 
 	if (r == 0 && reply.status == 401) {
 		reply_fini(&reply);
-		keystone_forget(s->keystone);
+		forget_token(s->keystone);
 		r = send_request(s, &call, &reply, reterr);
 	}
 	if (r == 0)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns a copy of the providers as they were last read or written. The copy may be old: a write that
- * is based on it is then refused, and everything is read again.
+ * The requests about one provider, and the publisher, which owns a copy of the providers as they
+ * were last read or written. The copy may be old: a write that is based on it is then refused, and
+ * everything is read again.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -116,7 +117,7 @@ static int read_part(struct service *service, struct provider *provider, enum pa
 }
 
 /* Reads the content. Returns PROVIDER_CHANGED if it changed between two requests. */
-static int provider_read(struct service *service, struct provider *provider, struct err *reterr)
+static int read_provider(struct service *service, struct provider *provider, struct err *reterr)
 {
 	int64_t generations[3] = {0};
 
@@ -172,14 +173,13 @@ static int judge_created(const struct reply *reply, struct provider *provider, s
 }
 
 /*
- * Creates the provider of @gpu below the provider @root of compute node @host. *ret_provider is
+ * Creates the provider of @gpu below the provider @root of compute node @host. @provider is then
  * known and empty.
  */
-static int provider_create(struct service *service, const char *host, const char *root,
-			   const char *gpu, struct provider *ret_provider, struct err *reterr)
+static int create_provider(struct service *service, const char *host, const char *root,
+			   const char *gpu, struct provider *provider, struct err *reterr)
 {
 	CLEANUP_REPLY struct reply reply = {0};
-	struct provider *provider = ret_provider;
 	char name[PLACEMENT_NAME_MAX];
 	json_t *body;
 	int r = placement_name(host, gpu, name);
@@ -208,7 +208,7 @@ static int provider_create(struct service *service, const char *host, const char
 }
 
 /* Deletes the provider. Succeeds if it does not exist. PROVIDER_CHANGED: it has allocations. */
-static int provider_delete(struct service *service, const struct provider *provider,
+static int delete_provider(struct service *service, const struct provider *provider,
 			   struct err *reterr)
 {
 	CLEANUP_REPLY struct reply reply = {0};
@@ -240,12 +240,6 @@ static int create_word(struct service *service, const char *folder, const char *
 	return refused(&reply, path, reterr);
 }
 
-/* Creates a custom trait. Succeeds if it exists. */
-static int provider_create_trait(struct service *service, const char *name, struct err *reterr)
-{
-	return create_word(service, "traits", name, reterr);
-}
-
 static int create_words(struct service *service, const struct difference *difference,
 			enum part part, struct err *reterr)
 {
@@ -258,15 +252,8 @@ static int create_words(struct service *service, const struct difference *differ
 	for (size_t i = 0; part == TRAITS && i < traits->n_names && r == 0; i++)
 		/* standard traits exist; only custom ones can be created */
 		if (strncmp(traits->names[i], "CUSTOM_", strlen("CUSTOM_")) == 0)
-			r = provider_create_trait(service, traits->names[i], reterr);
+			r = create_word(service, "traits", traits->names[i], reterr);
 	return r;
-}
-
-static json_t *encode_part(const struct difference *difference, enum part part, int64_t generation)
-{
-	if (part == INVENTORIES)
-		return placement_encode_inventories(&difference->inventories, generation);
-	return placement_encode_traits(&difference->traits, generation);
 }
 
 /* Sends the document; if Placement does not know one of its words, creates them and sends again. */
@@ -275,7 +262,10 @@ static int send_part(struct service *service, const struct provider *provider,
 		     struct err *reterr)
 {
 	char path[PATH_MAX_LENGTH];
-	json_t *body = encode_part(difference, part, provider->id.generation);
+	int64_t generation = provider->id.generation;
+	json_t *body = part == INVENTORIES
+			       ? placement_encode_inventories(&difference->inventories, generation)
+			       : placement_encode_traits(&difference->traits, generation);
 	int r;
 
 	snprintf(path, sizeof(path), "/resource_providers/%s/%s", provider->id.uuid,
@@ -352,7 +342,7 @@ static int write_part(struct service *service, struct provider *provider,
  * content of each part that was written. After -ECONNRESET it may be old, as after
  * PROVIDER_CHANGED.
  */
-static int provider_write(struct service *service, struct provider *provider,
+static int write_provider(struct service *service, struct provider *provider,
 			  const struct difference *difference, int *writes, struct err *reterr)
 {
 	bool inventories_first = !difference->traits_first;
@@ -469,7 +459,7 @@ static uint32_t random_number(void)
 static int find_root(struct publisher *p, struct err *reterr)
 {
 	CLEANUP_REPLY struct reply reply = {0};
-	char path[320];
+	char path[PATH_MAX_LENGTH];
 	int r;
 
 	snprintf(path, sizeof(path), "/resource_providers?name=%s", p->host);
@@ -483,7 +473,7 @@ static int find_root(struct publisher *p, struct err *reterr)
 static int get_tree(struct publisher *p, struct placement_tree *ret_tree, struct err *reterr)
 {
 	CLEANUP_REPLY struct reply reply = {0};
-	char path[320];
+	char path[PATH_MAX_LENGTH];
 	int r;
 
 	snprintf(path, sizeof(path), "/resource_providers?in_tree=%s", p->root);
@@ -538,7 +528,7 @@ static int read_unknown(struct publisher *p, struct err *reterr)
 
 	for (size_t i = 0; i < p->n_providers && r == 0; i++)
 		if (!p->providers[i]->known)
-			r = provider_read(p->service, p->providers[i], reterr);
+			r = read_provider(p->service, p->providers[i], reterr);
 	if (r == PROVIDER_GONE)
 		p->current = false;
 	return r > 0 ? AGAIN : r;
@@ -604,7 +594,7 @@ static int create_missing(struct publisher *p, const struct wanted *wanted, stru
 			return err_fail(reterr, E2BIG, "more than %d providers of GPUs",
 					PLACEMENT_GPUS_MAX);
 		provider = xcalloc(1, sizeof(*provider));
-		r = provider_create(p->service, p->host, p->root, wanted->gpus[i].name, provider,
+		r = create_provider(p->service, p->host, p->root, wanted->gpus[i].name, provider,
 				    reterr);
 		if (r != 0) {
 			r = judge_provider(p, provider, r);
@@ -627,7 +617,7 @@ static bool in_use(const struct provider *provider)
 
 static int remove_provider(struct publisher *p, size_t index, struct err *reterr)
 {
-	int r = provider_delete(p->service, p->providers[index], reterr);
+	int r = delete_provider(p->service, p->providers[index], reterr);
 
 	if (r != 0)
 		return judge_provider(p, p->providers[index], r);
@@ -653,7 +643,7 @@ static int write_one(struct publisher *p, struct provider *provider, const struc
 		return err_fail(reterr, -r, "GPU %s: more than %d classes, %d traits or %d slots",
 				provider->id.gpu, PLACEMENT_CLASSES_MAX, PLACEMENT_TRAITS_MAX,
 				PLACEMENT_TOTAL_MAX);
-	r = provider_write(p->service, provider, &difference, &p->writes, reterr);
+	r = write_provider(p->service, provider, &difference, &p->writes, reterr);
 	return judge_provider(p, provider, r);
 }
 
@@ -678,10 +668,10 @@ static int write_all(struct publisher *p, const struct wanted *wanted, struct er
 /* Placement finds no host for a flavor that forbids a trait which does not exist. */
 static int create_traits(struct publisher *p, struct err *reterr)
 {
-	int r = provider_create_trait(p->service, WANTED_TRAIT_OVERLOADED, reterr);
+	int r = create_word(p->service, "traits", WANTED_TRAIT_OVERLOADED, reterr);
 
 	if (r == 0)
-		r = provider_create_trait(p->service, WANTED_TRAIT_DRAINING, reterr);
+		r = create_word(p->service, "traits", WANTED_TRAIT_DRAINING, reterr);
 	p->has_traits = r == 0;
 	return r;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Follows a migration by Nova until it has ended, with a time limit for each phase. */
+/*
+ * The thread follows each migration until it has ended, by Nova with a time limit for each phase,
+ * and reports it to gover-d. It first asks gover-d for a migration of an earlier process.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -21,7 +24,7 @@
 #include "gover-fleet/migrate/nova.h"
 #include "gover-fleet/model/bell.h"
 
-#define MOVER_PAST_MAX 64
+#define PAST_MAX 64
 
 struct mover {
 	struct mover_config config;
@@ -40,7 +43,7 @@ struct mover {
 	struct nova *nova;
 	struct libvirt_move *libvirt;
 	struct client *gover;
-	struct advice_past past[MOVER_PAST_MAX]; /* a ring of the newest attempts */
+	struct advice_past past[PAST_MAX]; /* a ring of the newest attempts */
 	size_t n_past, next_past;
 	/* the last advice in the log, so that it is logged once */
 	char last_advice[ID_MAX + 2 * ADVICE_REASON_MAX];
@@ -59,7 +62,7 @@ struct mover_result {
 	bool forbidden;			 /* of ADVICE_REFUSED: a role is missing */
 	char to[NOVA_HOST_MAX];		 /* of ADVICE_MOVED; "": unknown */
 	char why[2 * ADVICE_REASON_MAX]; /* of the other ends */
-	/* of mover_resume_*(): wall time of the end, if it came before the first look; 0: not */
+	/* of resume_nova(): wall time of the end, if it came before the first look; 0: not */
 	int64_t ended_ms;
 };
 
@@ -96,7 +99,7 @@ void mover_config_default(struct mover_config *config)
 }
 
 /* Logs a message about @vgpu. */
-static void mover_log(struct mover *mover, int priority, const char *vgpu, const char *format, ...)
+static void log_about(struct mover *mover, int priority, const char *vgpu, const char *format, ...)
 {
 	char text[2 * ADVICE_REASON_MAX + ERR_MSG_MAX];
 	va_list args;
@@ -108,7 +111,7 @@ static void mover_log(struct mover *mover, int priority, const char *vgpu, const
 }
 
 /* Waits for @ms. Returns false if the process stops meanwhile. */
-static bool mover_wait(struct mover *mover, int ms)
+static bool wait_ms(struct mover *mover, int ms)
 {
 	uint64_t until_ns = clock_now().mono_ns + (uint64_t)ms * NS_PER_MS;
 
@@ -166,7 +169,7 @@ static int send_report(struct mover *mover, const char *vgpu, const char *state,
 	if (r == CLIENT_REFUSED && reply.status == 404)
 		return 0;
 	if (r != 0)
-		mover_log(mover, LOG_WARNING, vgpu,
+		log_about(mover, LOG_WARNING, vgpu,
 			  "the migration cannot be reported to gover-d (%s): %s", state, err.msg);
 	return r;
 }
@@ -195,7 +198,7 @@ static void set_running(struct mover *mover, const char *vgpu, const char *to, i
 }
 
 /* Records that a migration of @vgpu has begun, and reports it. @to: destination; "": unknown. */
-static void mover_begin(struct mover *mover, const char *vgpu, const char *to)
+static void begin(struct mover *mover, const char *vgpu, const char *to)
 {
 	set_running(mover, vgpu, to, clock_now().wall_ms);
 	(void)send_report(mover, vgpu, "requested", -1, to, "");
@@ -203,7 +206,7 @@ static void mover_begin(struct mover *mover, const char *vgpu, const char *to)
 }
 
 /* Records and reports the destination of the migration in progress. */
-static void mover_add_destination(struct mover *mover, const char *vgpu, const char *to)
+static void add_destination(struct mover *mover, const char *vgpu, const char *to)
 {
 	pthread_mutex_lock(&mover->lock);
 	snprintf(mover->status.to, sizeof(mover->status.to), "%.*s", NOVA_HOST_MAX - 1, to);
@@ -226,9 +229,9 @@ struct course {
 };
 
 /* The UUID of the server: the name of its virtual machine, or the id of the vGPU. */
-static const char *server_of(const struct advice *advice)
+static const char *server_of(const char *vm, const char *vgpu)
 {
-	return nova_is_uuid(advice->vm) ? advice->vm : advice->vgpu;
+	return nova_is_uuid(vm) ? vm : vgpu;
 }
 
 static bool has_passed(uint64_t since_ns, uint64_t now_ns, int limit_s)
@@ -252,7 +255,7 @@ static void abort_migration(struct mover *mover, struct course *c, const char *v
 	struct err err = {0};
 
 	c->aborted_ns = now.mono_ns;
-	mover_log(mover, LOG_WARNING, vgpu,
+	log_about(mover, LOG_WARNING, vgpu,
 		  "the migration takes longer than %d s: asking Nova to abort it",
 		  c->running_ns ? mover->config.run_timeout_s : mover->config.start_timeout_s);
 	if (nova_abort(mover->nova, &c->asked, c->progress.id, &err) != 0)
@@ -294,12 +297,12 @@ static void look(struct mover *mover, struct course *c, const char *vgpu)
 	c->looks++;
 	if (r == 0 && c->progress.to[0] && !c->has_destination && !has_ended(c)) {
 		c->has_destination = true;
-		mover_add_destination(mover, vgpu, c->progress.to);
+		add_destination(mover, vgpu, c->progress.to);
 	}
 	if (r == 0 && c->progress.phase == NOVA_RUNNING && !c->running_ns) {
 		c->running_ns = now.mono_ns;
 		if (!c->resumed)
-			mover_log(mover, LOG_INFO, vgpu,
+			log_about(mover, LOG_INFO, vgpu,
 				  "the migration runs %d ms after the request",
 				  (int)((now.mono_ns - c->asked_ns) / NS_PER_MS));
 	}
@@ -314,21 +317,12 @@ static void refuse(int r, const struct err *err, struct mover_result *ret)
 	snprintf(ret->why, sizeof(ret->why), "%.*s", (int)sizeof(ret->why) - 1, err->msg);
 }
 
-/* Checks in advance what mover_run_nova() would check first. */
-static void mover_check_nova(struct mover *mover, const struct advice *advice)
-{
-	struct err err;
-
-	/* A refusal is repeated, and then logged, by the attempt itself. */
-	(void)nova_check(mover->nova, server_of(advice), clock_now(), &err);
-}
-
 /* Waits for the end. Returns false if the process stops before. */
 static bool follow(struct mover *mover, struct course *c, const char *vgpu,
 		   struct mover_result *ret)
 {
 	while (!has_ended(c)) {
-		if (!mover_wait(mover, mover->config.poll_ms))
+		if (!wait_ms(mover, mover->config.poll_ms))
 			return false;
 		look(mover, c, vgpu);
 	}
@@ -339,12 +333,12 @@ static bool follow(struct mover *mover, struct course *c, const char *vgpu,
 }
 
 /* Migrates and waits for the end. Returns false if the process stops before the end is known. */
-static bool mover_run_nova(struct mover *mover, const struct advice *advice,
-			   struct mover_result *ret)
+static bool run_nova(struct mover *mover, const struct advice *advice, struct mover_result *ret)
 {
 	struct course c = {.progress = {.phase = NOVA_WAITING}};
 	struct err err = {0};
-	int r = nova_ask(mover->nova, server_of(advice), clock_now(), &c.asked, &err);
+	int r = nova_ask(mover->nova, server_of(advice->vm, advice->vgpu), clock_now(), &c.asked,
+			 &err);
 
 	if (r != 0) {
 		refuse(r, &err, ret);
@@ -352,9 +346,9 @@ static bool mover_run_nova(struct mover *mover, const struct advice *advice,
 	}
 	c.asked_ns = clock_now().mono_ns;
 	if (c.asked.unconfirmed)
-		mover_log(mover, LOG_WARNING, advice->vgpu,
+		log_about(mover, LOG_WARNING, advice->vgpu,
 			  "Nova may or may not have accepted the migration: %s", err.msg);
-	mover_begin(mover, advice->vgpu, "");
+	begin(mover, advice->vgpu, "");
 	return follow(mover, &c, advice->vgpu, ret);
 }
 
@@ -371,18 +365,18 @@ static bool find_again(struct mover *mover, struct course *c, const char *server
 			give_up(c, "the migration of an earlier gover-fleet cannot be followed");
 			return true;
 		}
-		if (!mover_wait(mover, mover->config.poll_ms))
+		if (!wait_ms(mover, mover->config.poll_ms))
 			return false;
 	}
 	return true;
 }
 
 /* The limits of time begin again. */
-static bool mover_resume_nova(struct mover *mover, const struct migration_open *open,
-			      const char *vm, struct mover_result *ret)
+static bool resume_nova(struct mover *mover, const struct migration_open *open, const char *vm,
+			struct mover_result *ret)
 {
 	struct course c = {.progress = {.phase = NOVA_WAITING}, .resumed = true};
-	const char *server = nova_is_uuid(vm) ? vm : open->vgpu;
+	const char *server = server_of(vm, open->vgpu);
 
 	c.asked_ns = clock_now().mono_ns;
 	c.has_destination = open->to[0] != '\0';
@@ -393,40 +387,41 @@ static bool mover_resume_nova(struct mover *mover, const struct migration_open *
 	return true;
 }
 
-static bool mover_run_libvirt(struct mover *mover, const struct advice *advice,
-			      struct mover_result *ret)
+static void set_libvirt_result(const struct mover *mover, bool moved, const char *why,
+			       struct mover_result *ret)
+{
+	ret->end = moved ? ADVICE_MOVED : ADVICE_FAILED;
+	snprintf(ret->to, sizeof(ret->to), "%s", mover->config.to_uri);
+	snprintf(ret->why, sizeof(ret->why), "%.*s", (int)sizeof(ret->why) - 1, why);
+}
+
+static void run_libvirt(struct mover *mover, const struct advice *advice, struct mover_result *ret)
 {
 	struct err err = {0};
 	int r;
 
 	/* libvirt checks the machine before it begins, so its refusal comes after this report. */
-	mover_begin(mover, advice->vgpu, mover->config.to_uri);
+	begin(mover, advice->vgpu, mover->config.to_uri);
 	r = libvirt_move_run(mover->libvirt, advice->vm, mover->config.run_timeout_s, &err);
-	ret->end = r == 0 ? ADVICE_MOVED : ADVICE_FAILED;
-	snprintf(ret->to, sizeof(ret->to), "%s", mover->config.to_uri);
-	snprintf(ret->why, sizeof(ret->why), "%.*s", (int)sizeof(ret->why) - 1, err.msg);
-	return true;
+	set_libvirt_result(mover, r == 0, err.msg, ret);
 }
 
-static bool mover_resume_libvirt(struct mover *mover, const struct migration_open *open,
-				 const char *vm, struct mover_result *ret)
+static bool resume_libvirt(struct mover *mover, const char *vm, struct mover_result *ret)
 {
 	uint64_t until_ns = clock_now().mono_ns + (uint64_t)mover->config.run_timeout_s * NS_PER_S;
 	enum libvirt_place place = LIBVIRT_LEAVING;
 	struct err err = {"libvirt still moves the machine"};
 
-	(void)open;
 	while (libvirt_move_look(mover->libvirt, vm, &place, &err) != 0 ||
 	       place == LIBVIRT_LEAVING) {
 		if (clock_now().mono_ns >= until_ns)
 			break;
-		if (!mover_wait(mover, mover->config.poll_ms))
+		if (!wait_ms(mover, mover->config.poll_ms))
 			return false;
 	}
-	ret->end = place == LIBVIRT_GONE ? ADVICE_MOVED : ADVICE_FAILED;
-	snprintf(ret->to, sizeof(ret->to), "%s", mover->config.to_uri);
-	snprintf(ret->why, sizeof(ret->why), "%.*s", (int)sizeof(ret->why) - 1,
-		 place == LIBVIRT_HERE ? "the machine is still on this host" : err.msg);
+	set_libvirt_result(mover, place == LIBVIRT_GONE,
+			   place == LIBVIRT_HERE ? "the machine is still on this host" : err.msg,
+			   ret);
 	return true;
 }
 
@@ -437,8 +432,8 @@ static void remember(struct mover *mover, const char *vgpu, enum advice_end end)
 	snprintf(past->vgpu, sizeof(past->vgpu), "%s", vgpu);
 	past->ended_ns = clock_now().mono_ns;
 	past->end = end;
-	mover->next_past = (mover->next_past + 1) % MOVER_PAST_MAX;
-	if (mover->n_past < MOVER_PAST_MAX)
+	mover->next_past = (mover->next_past + 1) % PAST_MAX;
+	if (mover->n_past < PAST_MAX)
 		mover->n_past++;
 }
 
@@ -459,7 +454,7 @@ static void write_command(const struct mover *mover, const struct advice *advice
 		snprintf(ret_text, size,
 			 "openstack --os-compute-api-version 2.30 server migrate --live-migration "
 			 "%s",
-			 nova_is_uuid(advice->vm) ? advice->vm : advice->vgpu);
+			 server_of(advice->vm, advice->vgpu));
 	else
 		snprintf(ret_text, size, "virsh migrate --live --p2p %s %s", advice->vm, to);
 }
@@ -476,10 +471,10 @@ static void advise(struct mover *mover, const struct advice *advice, const char 
 	strcpy(mover->last_advice, line);
 	write_command(mover, advice, command, sizeof(command));
 	if (advice->vm[0])
-		mover_log(mover, LOG_WARNING, advice->vgpu, "should leave this host: %s; run `%s`",
+		log_about(mover, LOG_WARNING, advice->vgpu, "should leave this host: %s; run `%s`",
 			  text, command);
 	else
-		mover_log(mover, LOG_WARNING, advice->vgpu, "should leave this host: %s", text);
+		log_about(mover, LOG_WARNING, advice->vgpu, "should leave this host: %s", text);
 }
 
 /* --- migrations --- */
@@ -489,7 +484,7 @@ static void forbid(struct mover *mover, const char *why)
 	pthread_mutex_lock(&mover->lock);
 	mover->status.forbidden = true;
 	pthread_mutex_unlock(&mover->lock);
-	mover_log(mover, LOG_ERR, "",
+	log_about(mover, LOG_ERR, "",
 		  "the cloud does not permit migrations (%s): give the user the role of an "
 		  "administrator and restart gover-fleet, or set by = advice; until then, "
 		  "migrations are only advised",
@@ -515,10 +510,10 @@ static void conclude(struct mover *mover, const char *vgpu, int64_t took_ms,
 	mover->status.last = end;
 	pthread_mutex_unlock(&mover->lock);
 	if (end.moved)
-		mover_log(mover, LOG_NOTICE, vgpu, "migrated to %s in %lld ms",
+		log_about(mover, LOG_NOTICE, vgpu, "migrated to %s in %lld ms",
 			  end.to[0] ? end.to : "another host", (long long)took_ms);
 	else
-		mover_log(mover, LOG_ERR, vgpu, "the migration failed after %lld ms: %s",
+		log_about(mover, LOG_ERR, vgpu, "the migration failed after %lld ms: %s",
 			  (long long)took_ms, end.why);
 	/* gover-d would show the migration as in progress. */
 	if (send_end(mover, &end) < 0)
@@ -526,20 +521,14 @@ static void conclude(struct mover *mover, const char *vgpu, int64_t took_ms,
 	announce(mover);
 }
 
-static void send_unsent(struct mover *mover)
-{
-	if (mover->unsent.vgpu[0] && send_end(mover, &mover->unsent) >= 0)
-		mover->unsent.vgpu[0] = '\0';
-}
-
 static void migrate(struct mover *mover, const struct advice *advice)
 {
 	struct mover_result result = {0};
 	uint64_t begun_ns = clock_now().mono_ns;
-	bool known = mover->config.by == MOVER_NOVA ? mover_run_nova(mover, advice, &result)
-						    : mover_run_libvirt(mover, advice, &result);
 
-	if (!known)
+	if (mover->config.by == MOVER_LIBVIRT)
+		run_libvirt(mover, advice, &result);
+	else if (!run_nova(mover, advice, &result))
 		return;
 	remember(mover, advice->vgpu, result.end);
 	if (result.end != ADVICE_REFUSED) {
@@ -573,12 +562,12 @@ static void follow_open(struct mover *mover, const struct migration_open *open)
 	bool known;
 
 	find_machine(mover, open->vgpu, vm);
-	mover_log(mover, LOG_NOTICE, open->vgpu,
+	log_about(mover, LOG_NOTICE, open->vgpu,
 		  "an earlier gover-fleet has asked for its migration: following it");
 	set_running(mover, open->vgpu, open->to, open->since_ms);
 	announce(mover);
-	known = mover->config.by == MOVER_NOVA ? mover_resume_nova(mover, open, vm, &result)
-					       : mover_resume_libvirt(mover, open, vm, &result);
+	known = mover->config.by == MOVER_NOVA ? resume_nova(mover, open, vm, &result)
+					       : resume_libvirt(mover, vm, &result);
 	if (!known)
 		return;
 	took_ms = (result.ended_ms ? result.ended_ms : clock_now().wall_ms) - open->since_ms;
@@ -669,7 +658,9 @@ static void act(struct mover *mover, const struct advice *advice)
 	if (advice->kind == ADVICE_MIGRATE)
 		migrate(mover, advice);
 	else if (advice->waits && mover->config.by == MOVER_NOVA)
-		mover_check_nova(mover, advice);
+		/* A refusal is repeated, and then logged, by the attempt itself. */
+		(void)nova_check(mover->nova, server_of(advice->vm, advice->vgpu), clock_now(),
+				 NULL);
 	/* The refusal was logged with its reason. */
 	else if (advice->kind == ADVICE_ADVISE && !advice->refused)
 		advise(mover, advice, "");
@@ -694,7 +685,8 @@ static void *run(void *userdata)
 			again_ns = clock_now().mono_ns + NS_PER_S;
 			continue;
 		}
-		send_unsent(mover);
+		if (mover->unsent.vgpu[0] && send_end(mover, &mover->unsent) >= 0)
+			mover->unsent.vgpu[0] = '\0';
 		decide(mover, &advice);
 		act(mover, &advice);
 		if (mover->nova && !mover->status.forbidden)

@@ -86,7 +86,7 @@ static int64_t read_time(const json_t *object, const char *key)
 	return (int64_t)timegm(&tm) * 1000;
 }
 
-static size_t nova_count_migrations(const json_t *answer)
+static size_t count_migrations(const json_t *answer)
 {
 	return json_array_size(json_object_get(answer, "migrations"));
 }
@@ -329,9 +329,10 @@ static int judge_failure(int r)
 }
 
 /* Reads a document. The caller frees *ret_reply in each case. */
-static int fetch(struct service *service, const char *name, const char *path,
+static int fetch(struct nova *nova, struct service *service, const char *path,
 		 struct reply *ret_reply, struct err *reterr)
 {
+	const char *name = service == nova->compute ? "Nova" : "Placement";
 	int r = service_request(service, "GET", path, NULL, ret_reply, reterr);
 
 	if (r < 0)
@@ -348,18 +349,6 @@ static int fetch(struct service *service, const char *name, const char *path,
 	return 0;
 }
 
-static int fetch_compute(struct nova *nova, const char *path, struct reply *ret_reply,
-			 struct err *reterr)
-{
-	return fetch(nova->compute, "Nova", path, ret_reply, reterr);
-}
-
-static int fetch_placement(struct nova *nova, const char *path, struct reply *ret_reply,
-			   struct err *reterr)
-{
-	return fetch(nova->placement, "Placement", path, ret_reply, reterr);
-}
-
 /* --- before a migration --- */
 
 /* Nova updates a migration in progress every few seconds, so an old one does not go on. */
@@ -374,9 +363,7 @@ static bool is_recent(const struct nova *nova, const struct nova_migration *m, s
 static int judge_migration(const struct nova *nova, const char *uuid,
 			   const struct nova_migration *m, struct err *reterr)
 {
-	bool in_progress = m->phase == NOVA_WAITING || m->phase == NOVA_RUNNING;
-
-	if (in_progress)
+	if (m->phase == NOVA_WAITING || m->phase == NOVA_RUNNING)
 		return err_condition(reterr, NOVA_BUSY,
 				     "Nova migrates server %s from %s now (status %s)", m->server,
 				     m->from, m->status);
@@ -401,8 +388,8 @@ static int check_migrations(struct nova *nova, const char *uuid, struct instant 
 	int r;
 
 	snprintf(path, sizeof(path), "/os-migrations?limit=%d&host=%s", MIGRATIONS, nova->host);
-	r = fetch_compute(nova, path, &reply, reterr);
-	for (size_t i = 0; r == 0 && i < nova_count_migrations(reply.json); i++) {
+	r = fetch(nova, nova->compute, path, &reply, reterr);
+	for (size_t i = 0; r == 0 && i < count_migrations(reply.json); i++) {
 		if (!nova_read_migration(reply.json, i, &m))
 			continue;
 		if (m.id > *ret_last_id)
@@ -421,7 +408,7 @@ static int check_room(struct nova *nova, const char *uuid, struct err *reterr)
 	int r;
 
 	snprintf(path, sizeof(path), "/allocations/%s", uuid);
-	r = fetch_placement(nova, path, &allocations, reterr);
+	r = fetch(nova, nova->placement, path, &allocations, reterr);
 	if (r == 0 && !nova_read_resources(allocations.json, resources))
 		return err_condition(reterr, NOVA_UNSUITABLE,
 				     "server %s has no allocation of a class %s* in Placement",
@@ -431,7 +418,7 @@ static int check_room(struct nova *nova, const char *uuid, struct err *reterr)
 	snprintf(path, sizeof(path),
 		 "/allocation_candidates?limit=%d&required1=!" WANTED_TRAIT_OVERLOADED "&%s",
 		 CANDIDATES, resources);
-	r = fetch_placement(nova, path, &candidates, reterr);
+	r = fetch(nova, nova->placement, path, &candidates, reterr);
 	if (r == 0 && !nova_has_candidate_elsewhere(candidates.json, allocations.json))
 		return err_condition(reterr, NOVA_NO_ROOM,
 				     "Placement finds no other host with %s for server %s",
@@ -468,6 +455,16 @@ static int request_migration(struct nova *nova, const char *uuid, bool *ret_unco
 	return r < 0 ? judge_failure(r) : judge_request(&reply, reterr);
 }
 
+/* Prepares the search for a migration of server @uuid. */
+static int set_server(const char *uuid, struct nova_asked *ret_asked, struct err *reterr)
+{
+	if (!nova_is_uuid(uuid))
+		return err_condition(reterr, NOVA_UNSUITABLE,
+				     "'%s' is not the UUID of a server of Nova", uuid);
+	strcpy(ret_asked->server, uuid);
+	return 0;
+}
+
 void nova_prepare(struct nova *nova, struct instant now)
 {
 	const char *token;
@@ -478,14 +475,11 @@ void nova_prepare(struct nova *nova, struct instant now)
 int nova_check(struct nova *nova, const char *uuid, struct instant now, struct err *reterr)
 {
 	struct nova_asked asked = {0};
-	int r;
+	int r = set_server(uuid, &asked, reterr);
 
 	nova->checked.server[0] = '\0';
-	if (!nova_is_uuid(uuid))
-		return err_condition(reterr, NOVA_UNSUITABLE,
-				     "'%s' is not the UUID of a server of Nova", uuid);
-	strcpy(asked.server, uuid);
-	r = check_migrations(nova, uuid, now, &asked.last_id, reterr);
+	if (r == 0)
+		r = check_migrations(nova, uuid, now, &asked.last_id, reterr);
 	if (r == 0)
 		r = check_room(nova, uuid, reterr);
 	if (r == 0) {
@@ -520,7 +514,7 @@ static int fetch_migrations(struct nova *nova, const char *uuid, struct reply *r
 
 	snprintf(path, sizeof(path),
 		 "/os-migrations?instance_uuid=%s&migration_type=live-migration", uuid);
-	return fetch_compute(nova, path, ret_reply, reterr);
+	return fetch(nova, nova->compute, path, ret_reply, reterr);
 }
 
 int nova_find_asked(struct nova *nova, const char *uuid, int64_t since_ms,
@@ -529,14 +523,11 @@ int nova_find_asked(struct nova *nova, const char *uuid, int64_t since_ms,
 	CLEANUP_REPLY struct reply reply = {0};
 	struct nova_asked asked = {.unconfirmed = true};
 	struct nova_migration m;
-	int r;
+	int r = set_server(uuid, &asked, reterr);
 
-	if (!nova_is_uuid(uuid))
-		return err_condition(reterr, NOVA_UNSUITABLE,
-				     "'%s' is not the UUID of a server of Nova", uuid);
-	strcpy(asked.server, uuid);
-	r = fetch_migrations(nova, uuid, &reply, reterr);
-	for (size_t i = 0; r == 0 && i < nova_count_migrations(reply.json); i++)
+	if (r == 0)
+		r = fetch_migrations(nova, uuid, &reply, reterr);
+	for (size_t i = 0; r == 0 && i < count_migrations(reply.json); i++)
 		if (nova_read_migration(reply.json, i, &m) && m.created_ms > 0 &&
 		    m.created_ms < since_ms - CLOCKS_MS && m.id > asked.last_id)
 			asked.last_id = m.id;
@@ -553,7 +544,7 @@ static int look_at_migration(struct nova *nova, const struct nova_asked *asked,
 	struct nova_migration m;
 	int r = fetch_migrations(nova, asked->server, &reply, reterr);
 
-	for (size_t i = 0; r == 0 && i < nova_count_migrations(reply.json); i++) {
+	for (size_t i = 0; r == 0 && i < count_migrations(reply.json); i++) {
 		if (!nova_read_migration(reply.json, i, &m) || m.id <= asked->last_id ||
 		    m.id <= p->id || strcmp(m.server, asked->server) != 0)
 			continue;
@@ -578,7 +569,7 @@ static int look_at_server(struct nova *nova, const struct nova_asked *asked,
 	int r;
 
 	snprintf(path, sizeof(path), "/servers/%s", asked->server);
-	r = fetch_compute(nova, path, &reply, reterr);
+	r = fetch(nova, nova->compute, path, &reply, reterr);
 	if (r == NOVA_UNSUITABLE) {
 		p->phase = NOVA_FAILED;
 		snprintf(p->why, sizeof(p->why), "the server was removed");
