@@ -20,15 +20,18 @@
 #include "db/schema.h"
 #include "db/store.h"
 
-struct reader_statement {
+struct statement {
 	const char *sql;
 	const int64_t *numbers; /* the first @n parameters */
 	int n;
 	const char *text; /* the parameter after the numbers; NULL: none */
 };
 
+/* A statement without parameters. */
+#define STATEMENT(text) (&(struct statement){.sql = (text)})
+
 /* Called for each row. A non-zero result ends the statement. */
-typedef int (*reader_row_fn)(void *userdata, sqlite3_stmt *row);
+typedef int (*row_fn)(void *userdata, sqlite3_stmt *row);
 
 #define BUSY_MS 200
 /* Number of instructions of sqlite's virtual machine between two checks of the limits. A check
@@ -110,9 +113,9 @@ void db_reader_limit(struct db_reader *reader, const struct db_limit *limit)
 
 /* --- running --- */
 
-/* Begins a query: until reader_end() all statements see one state of the file. If the file was
+/* Begins a query: until end_query() all statements see one state of the file. If the file was
  * replaced, it is opened again. */
-static int reader_begin(struct db_reader *reader)
+static int begin_query(struct db_reader *reader)
 {
 	int rc;
 
@@ -132,7 +135,7 @@ static int reader_begin(struct db_reader *reader)
  * Ends a query. Returns the result of the query, which is @r, or -ETIME or -ECANCELED if a limit of
  * db_reader_limit() has ended the query.
  */
-static int reader_end(struct db_reader *reader, int r)
+static int end_query(struct db_reader *reader, int r)
 {
 	/* cannot fail, because the transaction wrote nothing */
 	(void)sqlite3_exec(reader->db, "COMMIT", NULL, NULL, NULL);
@@ -141,8 +144,7 @@ static int reader_end(struct db_reader *reader, int r)
 	return is_cancelled(reader) ? -ECANCELED : -ETIME;
 }
 
-static int prepare(sqlite3 *db, const struct reader_statement *statement,
-		   sqlite3_stmt **ret_prepared)
+static int prepare(sqlite3 *db, const struct statement *statement, sqlite3_stmt **ret_prepared)
 {
 	int rc = sqlite3_prepare_v2(db, statement->sql, -1, ret_prepared, NULL);
 
@@ -155,11 +157,11 @@ static int prepare(sqlite3 *db, const struct reader_statement *statement,
 }
 
 /*
- * Runs a statement between reader_begin() and reader_end(). Returns 0, the non-zero result of @row,
+ * Runs a statement between begin_query() and end_query(). Returns 0, the non-zero result of @row,
  * or a negative errno. The statement is prepared for each call, because queries are rare.
  */
-static int reader_run(struct db_reader *reader, const struct reader_statement *statement,
-		      reader_row_fn row, void *userdata)
+static int run(struct db_reader *reader, const struct statement *statement, row_fn row,
+	       void *userdata)
 {
 	sqlite3_stmt *prepared = NULL;
 	int rc = prepare(reader->db, statement, &prepared), r = 0;
@@ -190,42 +192,39 @@ static int take_record(void *userdata, sqlite3_stmt *row)
 }
 
 /* Does the same with each row as a record of @kind, whose fields are the columns. */
-static int reader_run_records(struct db_reader *reader, const struct reader_statement *statement,
-			      enum record_kind kind, db_row_fn row, void *userdata)
+static int run_records(struct db_reader *reader, const struct statement *statement,
+		       enum record_kind kind, db_row_fn row, void *userdata)
 {
 	CLEANUP_FREE void *record = xcalloc(1, record_bounds(kind).size);
 
-	return reader_run(reader, statement, take_record,
-			  &(struct receiver){kind, record, row, userdata});
+	return run(reader, statement, take_record, &(struct receiver){kind, record, row, userdata});
 }
 
 /* Begin a query, run one statement and end the query. */
-static int reader_query(struct db_reader *reader, const struct reader_statement *statement,
-			reader_row_fn row, void *userdata)
+static int query(struct db_reader *reader, const struct statement *statement, row_fn row,
+		 void *userdata)
 {
-	int r = reader_begin(reader);
+	int r = begin_query(reader);
 
-	return r < 0 ? r : reader_end(reader, reader_run(reader, statement, row, userdata));
+	return r < 0 ? r : end_query(reader, run(reader, statement, row, userdata));
 }
 
-static int reader_query_records(struct db_reader *reader, const struct reader_statement *statement,
-				enum record_kind kind, db_row_fn row, void *userdata)
+static int query_records(struct db_reader *reader, const struct statement *statement,
+			 enum record_kind kind, db_row_fn row, void *userdata)
 {
-	int r = reader_begin(reader);
+	int r = begin_query(reader);
 
-	return r < 0 ? r
-		     : reader_end(reader,
-				  reader_run_records(reader, statement, kind, row, userdata));
+	return r < 0 ? r : end_query(reader, run_records(reader, statement, kind, row, userdata));
 }
 
 /* Callbacks that store the first column as a number. @userdata is an int64_t or a double. */
-static int reader_take_int(void *userdata, sqlite3_stmt *row)
+static int take_int(void *userdata, sqlite3_stmt *row)
 {
 	*(int64_t *)userdata = sqlite3_column_int64(row, 0);
 	return 0;
 }
 
-static int reader_take_double(void *userdata, sqlite3_stmt *row)
+static int take_double(void *userdata, sqlite3_stmt *row)
 {
 	*(double *)userdata = sqlite3_column_double(row, 0);
 	return 0;
@@ -391,12 +390,11 @@ static int read_rows(struct db_reader *reader, struct history *history, int reso
 		to_ms = history->to_ms;
 	if (from_ms >= to_ms)
 		return 0;
-	return reader_run(
-		reader,
-		&(struct reader_statement){.sql = rows_sql[resolution],
-					   .numbers = (int64_t[]){history->vgpu, from_ms, to_ms},
-					   .n = 3},
-		add_row, history);
+	return run(reader,
+		   &(struct statement){.sql = rows_sql[resolution],
+				       .numbers = (int64_t[]){history->vgpu, from_ms, to_ms},
+				       .n = 3},
+		   add_row, history);
 }
 
 /*
@@ -462,22 +460,20 @@ int db_query_history(struct db_reader *reader, const char *vgpu, int64_t from_ms
 	r = fit_range(&history, from_ms, to_ms, max);
 	if (r < 0)
 		return r;
-	r = reader_begin(reader);
+	r = begin_query(reader);
 	if (r < 0)
 		return r;
-	r = reader_run(
-		reader,
-		&(struct reader_statement){
-			.sql = "SELECT num, ifnull(gpu, '') FROM vgpu WHERE id = ?1", .text = vgpu},
+	r = run(reader,
+		&(struct statement){.sql = "SELECT num, ifnull(gpu, '') FROM vgpu WHERE id = ?1",
+				    .text = vgpu},
 		read_vgpu, &history);
 	if (r == 0 && history.vgpu < 0)
 		r = -ENOENT;
 	if (r == 0)
-		r = reader_run(reader, &(struct reader_statement){.sql = progress_sql},
-			       read_progress, &history);
+		r = run(reader, STATEMENT(progress_sql), read_progress, &history);
 	if (r == 0)
 		r = read_history(reader, &history);
-	return reader_end(reader, r);
+	return end_query(reader, r);
 }
 
 /* --- the vGPUs of a GPU --- */
@@ -504,11 +500,10 @@ static int take_name(void *userdata, sqlite3_stmt *row)
 
 int db_query_names(struct db_reader *reader, const char *gpu, db_name_fn name, void *userdata)
 {
-	return reader_query(
-		reader,
-		&(struct reader_statement){.sql = "SELECT id FROM vgpu WHERE gpu = ?1 ORDER BY num",
-					   .text = gpu},
-		take_name, &(struct name_receiver){.name = name, .userdata = userdata});
+	return query(reader,
+		     &(struct statement){.sql = "SELECT id FROM vgpu WHERE gpu = ?1 ORDER BY num",
+					 .text = gpu},
+		     take_name, &(struct name_receiver){.name = name, .userdata = userdata});
 }
 
 int db_query_samples(struct db_reader *reader, const char *gpu, int64_t from_ms, int64_t to_ms,
@@ -519,24 +514,22 @@ int db_query_samples(struct db_reader *reader, const char *gpu, int64_t from_ms,
 
 	if (to_ms <= from_ms)
 		return -EINVAL;
-	r = reader_begin(reader);
+	r = begin_query(reader);
 	if (r < 0)
 		return r;
-	r = reader_run(reader,
-		       &(struct reader_statement){.sql = "SELECT raw_from_ms FROM progress"},
-		       reader_take_int, &kept_from_ms);
+	r = run(reader, STATEMENT("SELECT raw_from_ms FROM progress"), take_int, &kept_from_ms);
 	if (r == 0)
-		r = reader_run_records(reader,
-				       &(struct reader_statement){
-					       .sql = samples_sql,
-					       .numbers = (int64_t[]){from_ms, to_ms},
-					       .n = 2,
-					       .text = gpu,
-				       },
-				       RECORD_SAMPLE, sample, userdata);
+		r = run_records(reader,
+				&(struct statement){
+					.sql = samples_sql,
+					.numbers = (int64_t[]){from_ms, to_ms},
+					.n = 2,
+					.text = gpu,
+				},
+				RECORD_SAMPLE, sample, userdata);
 	if (r >= 0)
 		*ret_kept_from_ms = kept_from_ms;
-	return reader_end(reader, r);
+	return end_query(reader, r);
 }
 
 /* --- the state that a new daemon continues with, and the audit --- */
@@ -560,7 +553,7 @@ int db_query_last_ids(struct db_reader *reader, struct db_last_ids *ret_ids)
 				  " (SELECT max(id) FROM alert WHERE " VALID_ID "),"
 				  " (SELECT max(id) FROM offer WHERE " VALID_ID ")";
 	struct db_last_ids ids = {0};
-	int r = reader_query(reader, &(struct reader_statement){.sql = sql}, read_last_ids, &ids);
+	int r = query(reader, STATEMENT(sql), read_last_ids, &ids);
 
 	if (r == 0)
 		*ret_ids = ids;
@@ -569,20 +562,17 @@ int db_query_last_ids(struct db_reader *reader, struct db_last_ids *ret_ids)
 
 int db_query_settings(struct db_reader *reader, db_row_fn setting, void *userdata)
 {
-	return reader_query_records(
-		reader,
-		&(struct reader_statement){.sql = "SELECT key, value FROM setting ORDER BY key"},
-		RECORD_SETTING, setting, userdata);
+	return query_records(reader, STATEMENT("SELECT key, value FROM setting ORDER BY key"),
+			     RECORD_SETTING, setting, userdata);
 }
 
 /* Runs @sql with the parameter ?1 = @limit and, unless it is NULL, ?2 = @text. */
 static int query_newest(struct db_reader *reader, const char *sql, int64_t limit, const char *text,
 			enum record_kind kind, db_row_fn row, void *userdata)
 {
-	const struct reader_statement statement = {
-		.sql = sql, .numbers = &limit, .n = 1, .text = text};
+	const struct statement statement = {.sql = sql, .numbers = &limit, .n = 1, .text = text};
 
-	return reader_query_records(reader, &statement, kind, row, userdata);
+	return query_records(reader, &statement, kind, row, userdata);
 }
 
 #define DECISIONS_WHERE(condition)                                        \
@@ -614,9 +604,8 @@ int db_query_alerts(struct db_reader *reader, int limit, db_row_fn alert, void *
 
 int db_query_tallies(struct db_reader *reader, db_row_fn tally, void *userdata)
 {
-	return reader_query_records(
-		reader, &(struct reader_statement){.sql = "SELECT * FROM tally ORDER BY vgpu"},
-		RECORD_TALLY, tally, userdata);
+	return query_records(reader, STATEMENT("SELECT * FROM tally ORDER BY vgpu"), RECORD_TALLY,
+			     tally, userdata);
 }
 
 int db_query_silences(struct db_reader *reader, db_row_fn silence, void *userdata)
@@ -625,8 +614,7 @@ int db_query_silences(struct db_reader *reader, db_row_fn silence, void *userdat
 		"SELECT * FROM silence WHERE " VALID_ID " AND (ended_ms IS NULL"
 		" OR id = (SELECT max(id) FROM silence WHERE " VALID_ID ")) ORDER BY id";
 
-	return reader_query_records(reader, &(struct reader_statement){.sql = sql}, RECORD_SILENCE,
-				    silence, userdata);
+	return query_records(reader, STATEMENT(sql), RECORD_SILENCE, silence, userdata);
 }
 
 int db_query_offers(struct db_reader *reader, int limit, db_row_fn offer, void *userdata)
@@ -650,13 +638,13 @@ int db_query_audit(struct db_reader *reader, int64_t after, int limit, db_row_fn
 		"SELECT " AUDIT " FROM audit WHERE id > ?1 ORDER BY id LIMIT ?2";
 	static const char newest_sql[] = "SELECT " AUDIT " FROM (SELECT * FROM audit WHERE id > ?1"
 					 " ORDER BY id DESC LIMIT ?2) ORDER BY id";
-	const struct reader_statement statement = {
+	const struct statement statement = {
 		.sql = after < 0 ? newest_sql : after_sql,
 		.numbers = (int64_t[]){after, limit < 0 ? 0 : limit},
 		.n = 2,
 	};
 
-	return reader_query_records(reader, &statement, RECORD_AUDIT, row, userdata);
+	return query_records(reader, &statement, RECORD_AUDIT, row, userdata);
 }
 
 struct saved_contracts {
@@ -677,9 +665,8 @@ static int read_contracts(void *userdata, sqlite3_stmt *row)
 int db_query_contracts(struct db_reader *reader, int64_t *ret_revision, char **ret_text)
 {
 	struct saved_contracts saved = {0};
-	int r = reader_query(
-		reader, &(struct reader_statement){.sql = "SELECT revision, json FROM contracts"},
-		read_contracts, &saved);
+	int r = query(reader, STATEMENT("SELECT revision, json FROM contracts"), read_contracts,
+		      &saved);
 
 	if (r == 0 && !saved.text)
 		r = -ENOENT;
@@ -768,26 +755,22 @@ static void set_bounds(struct ledger_query *q, int64_t from_ms, int64_t to_ms,
 	       sizeof(q->bounds_ms));
 }
 
-#define BOUNDED(text) \
-	(&(struct reader_statement){.sql = (text), .numbers = q->bounds_ms, .n = BOUNDS})
+#define BOUNDED(text) (&(struct statement){.sql = (text), .numbers = q->bounds_ms, .n = BOUNDS})
 
 static int read_ledger(struct db_reader *reader, int64_t from_ms, int64_t to_ms,
 		       struct ledger_query *q)
 {
 	int64_t minute_from_ms = 0;
-	int r = reader_run(reader,
-			   &(struct reader_statement){.sql = "SELECT minute_from_ms FROM progress"},
-			   reader_take_int, &minute_from_ms);
+	int r = run(reader, STATEMENT("SELECT minute_from_ms FROM progress"), take_int,
+		    &minute_from_ms);
 
 	set_bounds(q, from_ms, to_ms, minute_from_ms);
 	if (r == 0)
-		r = reader_run_records(reader, BOUNDED(ledger_sql), RECORD_LEDGER, q->row,
-				       q->userdata);
+		r = run_records(reader, BOUNDED(ledger_sql), RECORD_LEDGER, q->row, q->userdata);
 	if (r == 0)
-		r = reader_run(reader, BOUNDED(watched_sql), reader_take_double, &q->watched_s);
+		r = run(reader, BOUNDED(watched_sql), take_double, &q->watched_s);
 	if (r == 0)
-		r = reader_run_records(reader, BOUNDED(prices_sql), RECORD_PRICE, q->price,
-				       q->userdata);
+		r = run_records(reader, BOUNDED(prices_sql), RECORD_PRICE, q->price, q->userdata);
 	return r;
 }
 
@@ -799,10 +782,10 @@ int db_query_ledger(struct db_reader *reader, int64_t from_ms, int64_t to_ms, db
 
 	if (from_ms < 0 || to_ms <= from_ms || to_ms > INT64_MAX - ROLLUP_HOUR_MS)
 		return -EINVAL;
-	r = reader_begin(reader);
+	r = begin_query(reader);
 	if (r < 0)
 		return r;
-	r = reader_end(reader, read_ledger(reader, from_ms, to_ms, &q));
+	r = end_query(reader, read_ledger(reader, from_ms, to_ms, &q));
 	if (r == 0)
 		*ret_range = (struct db_ledger_range){
 			.from_ms = q.bounds_ms[0],

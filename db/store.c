@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes records. A write waits at most BUSY_MS while another program has locked the file. In WAL
+ * The writing connection with its roll-ups, and the files that are set aside because they are
+ * damaged. A write waits at most BUSY_MS while another program has locked the file. In WAL
  * mode readers never delay a write.
  *
  * The database stores each vGPU name once, under a numeric id. A sample refers to this id. Querying
@@ -231,57 +232,10 @@ static int rollup_reload(struct rollup *rollup)
 	return rc == SQLITE_DONE ? SQLITE_CORRUPT : rc; /* the only row of the table is missing */
 }
 
-static struct rollup *rollup_free(struct rollup *rollup)
-{
-	if (!rollup)
-		return NULL;
-	conn_finalize(rollup->statements, ROLLUP_STATEMENTS);
-	conn_finalize(rollup->prunes, PRUNES);
-	free(rollup);
-	return NULL;
-}
-
-/* Returns a sqlite result code. The roll-up must be freed before @db is closed. */
-static int rollup_new(sqlite3 *db, const struct db_retention *retention, struct rollup **ret_rollup)
-{
-	const char *sql[PRUNES];
-	struct rollup *rollup;
-	int rc;
-
-	rollup = xcalloc(1, sizeof(*rollup));
-	rollup->retention = *retention;
-	for (int i = 0; i < PRUNES; i++)
-		sql[i] = prunes[i].sql;
-	rc = conn_prepare(db, rollup_sql, ROLLUP_STATEMENTS, rollup->statements);
-	if (rc == SQLITE_OK)
-		rc = conn_prepare(db, sql, PRUNES, rollup->prunes);
-	if (rc == SQLITE_OK)
-		rc = rollup_reload(rollup);
-	if (rc != SQLITE_OK) {
-		rollup_free(rollup);
-		return rc;
-	}
-	*ret_rollup = rollup;
-	return SQLITE_OK;
-}
-
-/* Adds a reading of the clocks. Rows are pruned by the trusted time of these readings. */
-static void rollup_clock(struct rollup *rollup, int64_t wall_ms, int64_t boot_ms)
-{
-	trusted_time_add(&rollup->time, wall_ms, rollup->boot_ms ? boot_ms - rollup->boot_ms : 0);
-	rollup->boot_ms = boot_ms;
-}
-
 static int run_at(sqlite3_stmt *statement, int64_t at_ms)
 {
 	sqlite3_bind_int64(statement, 1, at_ms);
 	return conn_run(statement);
-}
-
-/* Returns how far the wall clock is ahead of the trusted time. */
-static int64_t rollup_clock_ahead_ms(const struct rollup *rollup)
-{
-	return rollup->time.wall_ms - trusted_time_get(&rollup->time);
 }
 
 /* Returns the time before which rows are pruned; 0: no rows are pruned. */
@@ -477,7 +431,7 @@ struct cached_vgpu {
 struct store {
 	sqlite3 *db;
 	sqlite3_stmt *statements[STATEMENTS];
-	struct rollup *rollup;
+	struct rollup rollup;
 	struct cached_vgpu *cached;
 	size_t n_cached, size_cached;
 	size_t next_cached; /* index in cached where the next search begins */
@@ -496,11 +450,14 @@ static const char setup_sql[] = "PRAGMA journal_mode = WAL;"
 				"PRAGMA cache_size = -1024;"
 				"PRAGMA journal_size_limit = 8388608;";
 
-static int set_up(struct store *store, const char *path, const struct db_retention *retention,
-		  struct err *reterr)
+static int set_up(struct store *store, const char *path, struct err *reterr)
 {
+	const char *prune_sql[PRUNES];
+	struct rollup *rollup = &store->rollup;
 	int rc, r;
 
+	for (int i = 0; i < PRUNES; i++)
+		prune_sql[i] = prunes[i].sql;
 	r = schema_migrate(store->db, path, schema_steps, schema_version, reterr);
 	if (r < 0)
 		return r;
@@ -508,25 +465,27 @@ static int set_up(struct store *store, const char *path, const struct db_retenti
 	if (rc == SQLITE_OK)
 		rc = conn_prepare(store->db, statement_sql, STATEMENTS, store->statements);
 	if (rc == SQLITE_OK)
-		rc = rollup_new(store->db, retention, &store->rollup);
+		rc = conn_prepare(store->db, rollup_sql, ROLLUP_STATEMENTS, rollup->statements);
+	if (rc == SQLITE_OK)
+		rc = conn_prepare(store->db, prune_sql, PRUNES, rollup->prunes);
+	if (rc == SQLITE_OK)
+		rc = rollup_reload(rollup);
 	return rc == SQLITE_OK ? 0 : conn_fail(store->db, rc, path, reterr);
 }
 
 /*
- * Like db_open(). Also returns -EBUSY if another program has locked the file, and -EUCLEAN if the
- * file is damaged.
+ * Opens an existing file; @flags SQLITE_OPEN_CREATE: or a new one. Like db_open(). Also returns
+ * -EBUSY if another program has locked the file, and -EUCLEAN if the file is damaged.
  */
-static int store_open(const char *path, enum store_mode mode, const struct db_retention *retention,
+static int open_store(const char *path, int flags, const struct db_retention *retention,
 		      struct store **ret_store, struct err *reterr)
 {
-	int flags = SQLITE_OPEN_READWRITE | (mode == STORE_CREATE ? SQLITE_OPEN_CREATE : 0);
-	struct store *store;
-	int r;
+	struct store *store = xcalloc(1, sizeof(*store));
+	int r = conn_open(path, SQLITE_OPEN_READWRITE | flags, BUSY_MS, &store->db, reterr);
 
-	store = xcalloc(1, sizeof(*store));
-	r = conn_open(path, flags, BUSY_MS, &store->db, reterr);
+	store->rollup.retention = *retention;
 	if (r >= 0)
-		r = set_up(store, path, retention, reterr);
+		r = set_up(store, path, reterr);
 	if (r < 0) {
 		store_close(store);
 		return r;
@@ -539,7 +498,8 @@ struct store *store_close(struct store *store)
 {
 	if (!store)
 		return NULL;
-	rollup_free(store->rollup);
+	conn_finalize(store->rollup.statements, ROLLUP_STATEMENTS);
+	conn_finalize(store->rollup.prunes, PRUNES);
 	conn_finalize(store->statements, STATEMENTS);
 	free(store->cached);
 	sqlite3_close(store->db);
@@ -693,24 +653,19 @@ static int write_named(struct store *store, enum record_kind kind, const void *r
 	return rc == SQLITE_OK ? write_record(store, kind, record) : rc;
 }
 
-static int write_sample(struct store *store, const struct db_sample *sample)
-{
-	int64_t minute = sample->ts_ms / ROLLUP_MINUTE_MS;
-
-	if (minute != store->cached_minute)
-		clear_cache(store);
-	store->cached_minute = minute;
-	return write_named(store, RECORD_SAMPLE, sample, sample->vgpu, sample->gpu);
-}
-
 void store_read_clock(struct store *store, const struct record_clock *clock)
 {
-	rollup_clock(store->rollup, clock->wall_ms, clock->boot_ms);
+	struct rollup *rollup = &store->rollup;
+
+	trusted_time_add(&rollup->time, clock->wall_ms,
+			 rollup->boot_ms ? clock->boot_ms - rollup->boot_ms : 0);
+	rollup->boot_ms = clock->boot_ms;
 }
 
 int store_write(struct store *store, enum record_kind kind, const void *record)
 {
 	const struct db_ledger *ledger = record;
+	const struct db_sample *sample = record;
 	int rc = SQLITE_OK;
 
 	if (kind == RECORD_LEDGER)
@@ -720,12 +675,17 @@ int store_write(struct store *store, enum record_kind kind, const void *record)
 		return SQLITE_OK;
 	}
 	if (kind == RECORD_SAMPLE)
-		rc = rollup_advance(store->rollup, ((const struct db_sample *)record)->ts_ms);
+		rc = rollup_advance(&store->rollup, sample->ts_ms);
 	else if (kind == RECORD_GPU_SAMPLE)
-		rc = rollup_advance(store->rollup, ((const struct db_gpu_sample *)record)->ts_ms);
-	if (rc == SQLITE_OK && kind == RECORD_SAMPLE)
-		return write_sample(store, record);
-	return rc == SQLITE_OK ? write_record(store, kind, record) : rc;
+		rc = rollup_advance(&store->rollup, ((const struct db_gpu_sample *)record)->ts_ms);
+	if (rc != SQLITE_OK)
+		return rc;
+	if (kind != RECORD_SAMPLE)
+		return write_record(store, kind, record);
+	if (sample->ts_ms / ROLLUP_MINUTE_MS != store->cached_minute)
+		clear_cache(store);
+	store->cached_minute = sample->ts_ms / ROLLUP_MINUTE_MS;
+	return write_named(store, kind, sample, sample->vgpu, sample->gpu);
 }
 
 int store_commit(struct store *store)
@@ -740,7 +700,7 @@ int store_rollback(struct store *store)
 	clear_cache(store);
 	/* No ROLLBACK if sqlite has already rolled back, as it does after some failures. */
 	rc = sqlite3_get_autocommit(store->db) ? SQLITE_OK : conn_run(store->statements[ROLLBACK]);
-	return rc == SQLITE_OK ? rollup_reload(store->rollup) : rc;
+	return rc == SQLITE_OK ? rollup_reload(&store->rollup) : rc;
 }
 
 int store_save_contracts(struct store *store, int64_t revision, const char *text)
@@ -759,7 +719,7 @@ int store_save_contracts(struct store *store, int64_t revision, const char *text
 
 int64_t store_clock_ahead_ms(const struct store *store)
 {
-	return rollup_clock_ahead_ms(store->rollup);
+	return store->rollup.time.wall_ms - trusted_time_get(&store->rollup.time);
 }
 
 const char *store_message(const struct store *store)
@@ -946,7 +906,7 @@ static int create_new(const char *path, const struct db_retention *retention,
 	if (r < 0)
 		return err_fail(reterr, -r, "%s: %s", path, strerror(-r));
 	remove_files(path, name);
-	r = store_open(ret_new, STORE_CREATE, retention, &store, reterr);
+	r = open_store(ret_new, SQLITE_OPEN_CREATE, retention, &store, reterr);
 	if (r == -EUCLEAN) /* it is not the file: sqlite does not accept the statements */
 		r = -EIO;
 	if (r < 0)
@@ -1032,7 +992,7 @@ int damage_open(const char *path, const struct db_retention *retention, const ch
 	r = why ? -EUCLEAN : check_file(path, &err);
 	result->unclean = r == 0 && has_log(path);
 	if (r == 0)
-		r = store_open(path, STORE_EXISTING, retention, ret_store, &err);
+		r = open_store(path, 0, retention, ret_store, &err);
 	if (r != -EUCLEAN && r != -ENOENT) {
 		if (r < 0)
 			(void)err_fail(reterr, -r, "%s", err.msg);
@@ -1048,5 +1008,5 @@ int damage_open(const char *path, const struct db_retention *retention, const ch
 				path, result->why, err.msg);
 	if (r < 0)
 		return err_fail(reterr, -r, "%s", err.msg);
-	return store_open(path, STORE_EXISTING, retention, ret_store, reterr);
+	return open_store(path, 0, retention, ret_store, reterr);
 }

@@ -10,11 +10,6 @@
 
 struct store;
 
-enum store_mode {
-	STORE_EXISTING, /* -ENOENT if the file is missing */
-	STORE_CREATE,	/* creates a missing file */
-};
-
 struct store *store_close(struct store *store);
 /* Like store_close(), but leaves the files as they are, without a checkpoint. */
 struct store *store_abandon(struct store *store);
