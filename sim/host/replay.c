@@ -4,19 +4,68 @@
  * thread of its own.
  */
 #include <errno.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/terminal/field.h"
 #include "base/terminal/writer.h"
 #include "base/thread.h"
 #include "base/xalloc.h"
+#include "sim/experiment/recording.h"
 #include "sim/experiment/summary.h"
 #include "sim/host/replay.h"
 #include "sim/host/run.h"
+
+#define GPUS_MAX 64
+
+/* The compared runs. Each run is a column of the table. */
+enum run_kind {
+	RECORDED, /* the recording itself, without a simulation */
+	MODEL,	  /* policy in force with the recorded vGPUs only */
+	IN_FORCE, /* policy in force; newcomers (new vGPUs) claim the offers */
+	/* policy and parameters of --policy and --set; newcomers, if any, claim the offers */
+	TRIAL,
+	RUNS
+};
+
+struct replay_gpu {
+	char name[ID_MAX];
+	int step_pct, floor_pct;
+	bool weights; /* true: caps are relative weights, not limits */
+	enum policy_sharing sharing;
+	bool migrates;
+	struct recording *recording;
+	struct recording_facts facts;
+	bool played; /* false: the recording is not usable; @why is the reason */
+	struct err why;
+	struct experiment_summary summaries[RUNS];
+};
+
+struct replay {
+	json_t *head; /* the first JSON value; owns the strings below */
+	const json_t *in_force;
+	uint64_t seed;
+	bool newcomers;
+	const char *newcomer_text;    /* NULL: newcomers have recorded loads */
+	struct workload newcomer;     /* the parsed @newcomer_text */
+	struct trace *newcomer_trace; /* trace of @newcomer; NULL: the workload has no trace */
+	/* time of the first available period; "": the whole range is available */
+	char kept_from[CLOCK_TEXT_MAX];
+	struct replay_gpu gpus[GPUS_MAX];
+	int n_gpus;
+	/*
+	 * true: the run is made. IN_FORCE is made only if there are newcomers, and
+	 * TRIAL only with --policy or --set: otherwise the result would be that of another
+	 * run.
+	 */
+	bool has[RUNS];
+	const char *policies[RUNS];
+};
 
 enum column {
 	TIME_MS,
@@ -63,9 +112,9 @@ static int add_gpu(struct replay *replay, const json_t *object, struct err *rete
 	double step_pct = field_number(object, "step_pct"),
 	       floor_pct = field_number(object, "floor_pct");
 
-	if (replay->n_gpus == REPLAY_GPUS_MAX)
+	if (replay->n_gpus == GPUS_MAX)
 		return err_fail(reterr, E2BIG, "too many GPUs (limit %d): select one with --gpu",
-				REPLAY_GPUS_MAX);
+				GPUS_MAX);
 	if (id_copy(gpu->name, field_text(object, "name")) < 0 ||
 	    !(step_pct >= 1 && step_pct <= 50) || !(floor_pct >= 1 && floor_pct <= 100))
 		return unexpected_answer("GPUs", reterr);
@@ -316,15 +365,8 @@ static int read_pages(struct replay *replay, struct replay_gpu *gpu, struct err 
 	return r;
 }
 
-/* Read the first value, and all others. Internal to the command. */
-static int replay_read_head(struct replay *replay, struct err *reterr)
-{
-	replay->head = read_one(reterr);
-	replay->in_force = json_object_get(replay->head, "in_force");
-	return replay->head ? 0 : -EPROTO;
-}
-
-static int replay_read(struct replay *replay, struct err *reterr)
+/* Reads all values after the first one. */
+static int read_rest(struct replay *replay, struct err *reterr)
 {
 	const json_t *object;
 	int r = 0;
@@ -342,11 +384,11 @@ static int replay_read(struct replay *replay, struct err *reterr)
 
 #define DECIMALS 6 /* decimal places of JSON numbers; more would show only clock jitter */
 
-static const char *const run_names[REPLAY_RUNS] = {
-	[REPLAY_RECORDED] = "recorded",
-	[REPLAY_MODEL] = "model",
-	[REPLAY_IN_FORCE] = "in_force",
-	[REPLAY_TRIAL] = "trial",
+static const char *const run_names[RUNS] = {
+	[RECORDED] = "recorded",
+	[MODEL] = "model",
+	[IN_FORCE] = "in_force",
+	[TRIAL] = "trial",
 };
 
 static double rounded(double value)
@@ -355,10 +397,10 @@ static double rounded(double value)
 }
 
 /* Adds up the summaries of all GPUs. */
-static void add_up(const struct replay *replay, struct experiment_summary sums[REPLAY_RUNS])
+static void add_up(const struct replay *replay, struct experiment_summary sums[RUNS])
 {
-	for (int run = 0; run < REPLAY_RUNS; run++) {
-		const struct experiment_summary *parts[REPLAY_GPUS_MAX];
+	for (int run = 0; run < RUNS; run++) {
+		const struct experiment_summary *parts[GPUS_MAX];
 		int n = 0;
 
 		for (int i = 0; i < replay->n_gpus; i++)
@@ -370,21 +412,11 @@ static void add_up(const struct replay *replay, struct experiment_summary sums[R
 
 /* --- JSON --- */
 
-static json_t *encode_run(const struct replay *replay, enum replay_run run,
-			  const struct experiment_summary *summary)
-{
-	json_t *object = json_pack("{s:s, s:s?}", "run", run_names[run], "policy",
-				   run == REPLAY_RECORDED ? NULL : replay->policies[run]);
-
-	summary_encode(summary, run == REPLAY_RECORDED, DECIMALS, object);
-	return object;
-}
-
 /* Returns the error of the model: the values of the run "model" minus the recorded values. */
 static json_t *encode_error(const struct experiment_summary *summaries)
 {
-	const struct account_summary *was = &summaries[REPLAY_RECORDED].account;
-	const struct account_summary *model = &summaries[REPLAY_MODEL].account;
+	const struct account_summary *was = &summaries[RECORDED].account;
+	const struct account_summary *model = &summaries[MODEL].account;
 
 	return json_pack("{s:f, s:f, s:f, s:f, s:f}", "util_avg_pct",
 			 rounded(model->util_avg_pct - was->util_avg_pct), "broken_pct",
@@ -398,10 +430,16 @@ static json_t *encode_runs(const struct replay *replay, const struct experiment_
 {
 	json_t *runs = json_array();
 
-	for (int i = 0; i < REPLAY_RUNS; i++)
-		if (replay->has[i])
-			(void)json_array_append_new(
-				runs, encode_run(replay, (enum replay_run)i, &summaries[i]));
+	for (int i = 0; i < RUNS; i++) {
+		json_t *run;
+
+		if (!replay->has[i])
+			continue;
+		run = json_pack("{s:s, s:s?}", "run", run_names[i], "policy",
+				i == RECORDED ? NULL : replay->policies[i]);
+		summary_encode(&summaries[i], i == RECORDED, DECIMALS, run);
+		(void)json_array_append_new(runs, run);
+	}
 	return runs;
 }
 
@@ -427,28 +465,21 @@ static json_t *encode_gpu(const struct replay *replay, const struct replay_gpu *
 			 "runs", encode_runs(replay, gpu->summaries));
 }
 
-static json_t *encode_total(const struct replay *replay)
-{
-	struct experiment_summary sums[REPLAY_RUNS];
-
-	add_up(replay, sums);
-	return json_pack("{s:o, s:o}", "model_error", encode_error(sums), "runs",
-			 encode_runs(replay, sums));
-}
-
 static void print_json(const struct writer *writer, const struct replay *replay)
 {
+	struct experiment_summary sums[RUNS];
 	json_t *gpus = json_array(), *answer;
 
+	add_up(replay, sums);
 	for (int i = 0; i < replay->n_gpus; i++)
 		(void)json_array_append_new(gpus, encode_gpu(replay, &replay->gpus[i]));
 	answer = json_pack(
-		"{s:O, s:O, s:s?, s:I, s:O, s:O, s:o, s:o}", "from",
+		"{s:O, s:O, s:s?, s:I, s:O, s:O, s:o, s:{s:o, s:o}}", "from",
 		json_object_get(replay->head, "from"), "to", json_object_get(replay->head, "to"),
 		"kept_from", replay->kept_from[0] ? replay->kept_from : NULL, "seed",
 		(json_int_t)replay->seed, "newcomers", json_object_get(replay->head, "newcomers"),
-		"set", json_object_get(replay->head, "set"), "gpus", gpus, "total",
-		encode_total(replay));
+		"set", json_object_get(replay->head, "set"), "gpus", gpus, "total", "model_error",
+		encode_error(sums), "runs", encode_runs(replay, sums));
 	writer_json(writer, answer);
 	json_decref(answer);
 }
@@ -474,10 +505,10 @@ static json_t *make_row(const struct replay *replay, const struct summary_field 
 {
 	json_t *row = json_pack("{s:s}", "what", field->title);
 
-	for (int i = 0; i < REPLAY_RUNS; i++) {
+	for (int i = 0; i < RUNS; i++) {
 		char text[64];
 
-		if (!replay->has[i] || (i == REPLAY_RECORDED && !field->recorded))
+		if (!replay->has[i] || (i == RECORDED && !field->recorded))
 			continue;
 		snprintf(text, sizeof(text), "%.*f", field->decimals,
 			 summary_value(field, &summaries[i]));
@@ -489,14 +520,14 @@ static json_t *make_row(const struct replay *replay, const struct summary_field 
 static void print_runs(const struct writer *writer, const struct replay *replay,
 		       const struct experiment_summary *summaries)
 {
-	static const char *const heads[REPLAY_RUNS] = {"RECORDED", "MODEL", "IN FORCE", "TRIAL"};
-	struct writer_column columns[1 + REPLAY_RUNS] = {
+	static const char *const heads[RUNS] = {"RECORDED", "MODEL", "IN FORCE", "TRIAL"};
+	struct writer_column columns[1 + RUNS] = {
 		{.head = "", .key = "what", .format = WRITER_TEXT}};
 	const struct summary_field *field;
 	json_t *rows = json_array();
 	size_t n = 1;
 
-	for (int i = 0; i < REPLAY_RUNS; i++)
+	for (int i = 0; i < RUNS; i++)
 		if (replay->has[i])
 			columns[n++] = (struct writer_column){
 				.head = heads[i], .key = run_names[i], .format = WRITER_TEXT};
@@ -509,8 +540,8 @@ static void print_runs(const struct writer *writer, const struct replay *replay,
 
 static void print_error(const struct writer *writer, const struct experiment_summary *summaries)
 {
-	const struct account_summary *was = &summaries[REPLAY_RECORDED].account;
-	const struct account_summary *model = &summaries[REPLAY_MODEL].account;
+	const struct account_summary *was = &summaries[RECORDED].account;
+	const struct account_summary *model = &summaries[MODEL].account;
 
 	writer_line(writer,
 		    "Error of the model (model minus recorded): utilisation %+.1f points, "
@@ -550,10 +581,9 @@ static void print_head(const struct writer *writer, const struct replay *replay)
 
 	writer_format_cell(writer, &times[0], replay->head, from);
 	writer_format_cell(writer, &times[1], replay->head, to);
-	writer_line(writer, "%s to %s; policy in force: %s", from, to,
-		    replay->policies[REPLAY_MODEL]);
-	if (replay->has[REPLAY_TRIAL])
-		writer_line(writer, "trial: %s%s", replay->policies[REPLAY_TRIAL],
+	writer_line(writer, "%s to %s; policy in force: %s", from, to, replay->policies[MODEL]);
+	if (replay->has[TRIAL])
+		writer_line(writer, "trial: %s%s", replay->policies[TRIAL],
 			    json_array_size(set) > 0 ? " with" : "");
 	json_array_foreach (set, i, pair) {
 		writer_line(writer, "  %s", json_string_value(pair));
@@ -562,7 +592,7 @@ static void print_head(const struct writer *writer, const struct replay *replay)
 
 static void print_tables(const struct writer *writer, const struct replay *replay)
 {
-	struct experiment_summary sums[REPLAY_RUNS];
+	struct experiment_summary sums[RUNS];
 
 	print_head(writer, replay);
 	for (int i = 0; i < replay->n_gpus; i++) {
@@ -581,18 +611,6 @@ static void print_tables(const struct writer *writer, const struct replay *repla
 	writer_line(writer, "%s", "");
 	writer_line(writer, "all GPUs:");
 	print_runs(writer, replay, sums);
-}
-
-/* Prints the comparison. Internal to the command. */
-static void replay_print(const struct replay *replay, bool json)
-{
-	struct writer writer;
-
-	writer_init(&writer, stdout, json);
-	if (json)
-		print_json(&writer, replay);
-	else
-		print_tables(&writer, replay);
 }
 
 #define REMOVE_S 300 /* a new vGPU is removed this many seconds after its sale failed */
@@ -684,7 +702,7 @@ static int add_newcomers(const struct replay *replay, const struct recording_new
 }
 
 static int make_scenario(const struct replay *replay, const struct replay_gpu *gpu,
-			 const struct recording_newcomers *newcomers, enum replay_run which,
+			 const struct recording_newcomers *newcomers, enum run_kind which,
 			 struct scenario *scenario, struct err *reterr)
 {
 	int r;
@@ -699,14 +717,14 @@ static int make_scenario(const struct replay *replay, const struct replay_gpu *g
 	r = recording_tenants(gpu->recording, scenario, reterr);
 	if (r == 0)
 		r = set_in_force(scenario, json_object_get(replay->in_force, "params"), reterr);
-	if (r == 0 && which == REPLAY_TRIAL)
+	if (r == 0 && which == TRIAL)
 		r = set_options(replay, scenario, reterr);
 	if (r == 0 && scenario->params.paper_mode && gpu->sharing == POLICY_SHARING_GUARANTEE)
 		return err_fail(reterr, EINVAL,
 				"GPU %s has sharing = guarantee: paper_mode cannot be simulated",
 				gpu->name);
 	scenario->sharing = gpu->sharing;
-	if (r == 0 && which != REPLAY_MODEL && replay->newcomers)
+	if (r == 0 && which != MODEL && replay->newcomers)
 		r = add_newcomers(replay, newcomers, scenario, reterr);
 	return r == 0 ? scenario_check(scenario, reterr) : r;
 }
@@ -728,31 +746,31 @@ static void play(void *userdata, int index)
 static int sum_recorded(const struct replay *replay, struct replay_gpu *gpu, struct err *reterr)
 {
 	CLEANUP_FREE struct scenario *scenario = xmalloc(sizeof(*scenario));
-	int r = make_scenario(replay, gpu, NULL, REPLAY_MODEL, scenario, reterr);
+	int r = make_scenario(replay, gpu, NULL, MODEL, scenario, reterr);
 
 	if (r == 0)
-		recording_summarize(gpu->recording, scenario, &gpu->summaries[REPLAY_RECORDED]);
+		recording_summarize(gpu->recording, scenario, &gpu->summaries[RECORDED]);
 	return r;
 }
 
 static int play_runs(const struct replay *replay, struct replay_gpu *gpu,
 		     const struct recording_newcomers *newcomers, struct err *reterr)
 {
-	struct run runs[REPLAY_RUNS] = {{0}};
+	struct run runs[RUNS] = {{0}};
 	int r = 0;
 
-	for (int i = REPLAY_MODEL; r == 0 && i < REPLAY_RUNS; i++) {
+	for (int i = MODEL; r == 0 && i < RUNS; i++) {
 		if (!replay->has[i])
 			continue;
 		runs[i].policy = policy_find(replay->policies[i]);
 		runs[i].seed = replay->seed;
 		runs[i].scenario = xmalloc(sizeof(*runs[i].scenario));
-		r = make_scenario(replay, gpu, newcomers, (enum replay_run)i, runs[i].scenario,
+		r = make_scenario(replay, gpu, newcomers, (enum run_kind)i, runs[i].scenario,
 				  reterr);
 	}
 	if (r == 0)
-		thread_run_all(REPLAY_RUNS, play, runs);
-	for (int i = REPLAY_MODEL; i < REPLAY_RUNS; i++) {
+		thread_run_all(RUNS, play, runs);
+	for (int i = MODEL; i < RUNS; i++) {
 		if (r == 0 && runs[i].result < 0)
 			r = err_fail(reterr, -runs[i].result, "%s", runs[i].err.msg);
 		gpu->summaries[i] = runs[i].summary;
@@ -823,14 +841,13 @@ static int plan_runs(struct replay *replay, struct err *reterr)
 		r = err_fail(reterr, ENOENT,
 			     "policy in force '%.60s': unknown to this version of gover-sim",
 			     in_force);
-	for (int i = 0; i < REPLAY_RUNS; i++)
-		replay->policies[i] = i == REPLAY_TRIAL && trial ? trial : in_force;
+	for (int i = 0; i < RUNS; i++)
+		replay->policies[i] = i == TRIAL && trial ? trial : in_force;
 	replay->seed = (uint64_t)json_integer_value(json_object_get(replay->head, "seed"));
-	replay->has[REPLAY_RECORDED] = true;
-	replay->has[REPLAY_MODEL] = true;
-	replay->has[REPLAY_IN_FORCE] = replay->newcomers;
-	replay->has[REPLAY_TRIAL] =
-		trial || json_array_size(json_object_get(replay->head, "set")) > 0;
+	replay->has[RECORDED] = true;
+	replay->has[MODEL] = true;
+	replay->has[IN_FORCE] = replay->newcomers;
+	replay->has[TRIAL] = trial || json_array_size(json_object_get(replay->head, "set")) > 0;
 	return r;
 }
 
@@ -852,18 +869,23 @@ static int check_result(const struct replay *replay, struct err *reterr)
 int replay_run(bool json, struct err *reterr)
 {
 	CLEANUP_FREE struct replay *replay = xcalloc(1, sizeof(*replay));
-	int r = replay_read_head(replay, reterr);
+	struct writer writer;
+	int r;
 
+	replay->head = read_one(reterr);
+	replay->in_force = json_object_get(replay->head, "in_force");
+	r = replay->head ? plan_runs(replay, reterr) : -EPROTO;
 	if (r == 0)
-		r = plan_runs(replay, reterr);
-	if (r == 0)
-		r = replay_read(replay, reterr);
+		r = read_rest(replay, reterr);
 	for (int i = 0; r == 0 && i < replay->n_gpus; i++)
 		r = play_gpu(replay, &replay->gpus[i], reterr);
 	if (r == 0)
 		r = check_result(replay, reterr);
-	if (r == 0)
-		replay_print(replay, json);
+	writer_init(&writer, stdout, json);
+	if (r == 0 && json)
+		print_json(&writer, replay);
+	else if (r == 0)
+		print_tables(&writer, replay);
 	if (r == 0 && (fflush(stdout) != 0 || ferror(stdout)))
 		r = err_fail(reterr, EIO, "standard output: %s", strerror(errno));
 	for (int i = 0; i < replay->n_gpus; i++)
