@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rules 4, 8, 9, 10 and 12: offer one more vGPU, fund a newcomer, redistribute the cap of a removed
- * vGPU, cut caps to 100
- * %, set a cap for an operator, and adapt a cap to a changed contract. No rule takes cap from a
- * held vGPU or sets a cap below a floor.
+ * vGPU, cut caps to 100 %, set a cap for an operator, and adapt a cap to a changed contract. No
+ * rule takes cap from a held vGPU or sets a cap below a floor.
  */
 #include <errno.h>
 #include <math.h>

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/number.h"
 #include "policy/plan.h"
 #include "policy/promise/promise.h"
 #include "policy/promise/service.h"
@@ -100,26 +101,12 @@ void burn_add(struct promise_burn *burn, const struct promise_limits *limits, do
 	burn->slow_burns = slow_burns(burn, limits);
 }
 
+/* Spreads @bad_s bad seconds over the window. */
 static void fill(struct promise_window *window, double window_s, double bad_s)
 {
 	clear_window(window, window_s);
 	for (int i = 0; i < RING; i++)
 		window->bad_s[i] = i == window->at ? 0 : bad_s / PROMISE_SLOTS;
-}
-
-/* Spreads @bad_s bad seconds over the slow window, and sets its alarm. */
-static void burn_fill_slow(struct promise_burn *burn, const struct promise_limits *limits,
-			   double bad_s, bool burns)
-{
-	fill(&burn->slow, limits->slow_window_s, fmin(fmax(bad_s, 0), limits->slow_window_s));
-	burn->slow_burns = burns;
-}
-
-/* Makes the whole fast window bad, and sets its alarm. */
-static void burn_fill_fast(struct promise_burn *burn, const struct promise_limits *limits)
-{
-	fill(&burn->fast, limits->fast_window_s, limits->fast_window_s);
-	burn->fast_burns = true;
 }
 
 /* --- causes: the first rule that applies gives the cause --- */
@@ -164,8 +151,8 @@ enum promise_urgency promise_cause_urgency(enum promise_cause cause)
  * Returns the cap in percent that @view can give without becoming overloaded, in whole steps (as
  * rule 6 of docs/design.md). 0 if it is held or its busy time is unknown.
  */
-static int cause_spare_pct(const struct policy_params *params, const struct policy_gpu *gpu,
-			   const struct policy_vgpu *view)
+static int spare_pct_of(const struct policy_params *params, const struct policy_gpu *gpu,
+			const struct policy_vgpu *view)
 {
 	double line = params->overload_pct / 100.0;
 	double needed_pct = fmax(policy_floor_pct(params, gpu, &view->terms),
@@ -180,18 +167,17 @@ static int cause_spare_pct(const struct policy_params *params, const struct poli
 
 /* --- the rules --- */
 
-static bool is_stale(const struct cause_facts *f)
-{
-	return !f->host->telemetry_valid || !f->view->busy_valid;
-}
+#define RULE(name, applies)                           \
+	static bool name(const struct cause_facts *f) \
+	{                                             \
+		return applies;                       \
+	}
 
-static bool is_stalled(const struct cause_facts *f)
-{
-	return f->vgpu->service.state == SERVICE_STALLED;
-}
+RULE(is_stale, !f->host->telemetry_valid || !f->view->busy_valid)
+RULE(is_stalled, f->vgpu->service.state == SERVICE_STALLED)
 
 /* True if another vGPU uses much more than its cap, so that caps guarantee nothing. */
-static bool cause_is_not_enforced(const struct cause_facts *f)
+static bool is_not_enforced(const struct cause_facts *f)
 {
 	for (int i = 0; i < f->gpu->n_vgpus && f->host->hard_caps; i++) {
 		const struct policy_vgpu *other = &f->gpu->vgpus[i];
@@ -212,15 +198,8 @@ static bool is_guest_limit(const struct cause_facts *f)
 	       !signal_gpu_bound(f->params->qos_gpu_bound_pct / 100.0, f->gpu, f->view);
 }
 
-static bool is_foreign(const struct cause_facts *f)
-{
-	return f->view->held && f->vgpu->foreign;
-}
-
-static bool is_held(const struct cause_facts *f)
-{
-	return f->view->held;
-}
+RULE(is_foreign, f->view->held && f->vgpu->foreign)
+RULE(is_held, f->view->held)
 
 static bool is_at_ceiling(const struct cause_facts *f)
 {
@@ -232,29 +211,15 @@ static bool is_at_ceiling(const struct cause_facts *f)
 	return signal_room_steps(f->gpu, f->view) == 0;
 }
 
-static bool is_not_acting(const struct cause_facts *f)
-{
-	return !f->host->acts;
-}
-
-static bool is_write_failed(const struct cause_facts *f)
-{
-	return f->vgpu->write_failed;
-}
-
-static bool is_overcommitted(const struct cause_facts *f)
-{
-	return promise_is_overcommitted(f->host);
-}
-
-static int others_spare_pct(const struct cause_facts *f)
-{
-	return f->host->spare_pct - cause_spare_pct(f->params, f->gpu, f->view);
-}
+RULE(is_not_acting, !f->host->acts)
+RULE(is_write_failed, f->vgpu->write_failed)
+RULE(is_overcommitted, promise_is_overcommitted(f->host))
 
 static bool has_no_donor(const struct cause_facts *f)
 {
-	return others_spare_pct(f) < f->gpu->step_pct;
+	int own_pct = spare_pct_of(f->params, f->gpu, f->view);
+
+	return f->host->spare_pct - own_pct < f->gpu->step_pct;
 }
 
 static bool is_policy_idle(const struct cause_facts *f)
@@ -271,12 +236,12 @@ static bool always(const struct cause_facts *f)
 }
 
 /* Returns the first row of PROMISE_CAUSES that applies to a bad period. */
-static enum promise_cause cause_find(const struct cause_facts *facts)
+static enum promise_cause find_cause(const struct cause_facts *facts)
 {
 	static bool (*const applies[PROMISE_CAUSE_COUNT])(const struct cause_facts *) = {
 		[PROMISE_TELEMETRY_STALE] = is_stale,
 		[PROMISE_GPU_STALLED] = is_stalled,
-		[PROMISE_CAPS_NOT_ENFORCED] = cause_is_not_enforced,
+		[PROMISE_CAPS_NOT_ENFORCED] = is_not_enforced,
 		[PROMISE_GUEST_LIMIT] = is_guest_limit,
 		[PROMISE_FOREIGN_CAP] = is_foreign,
 		[PROMISE_HELD] = is_held,
@@ -370,18 +335,7 @@ static void read_demand(const struct policy_params *params, const struct policy_
 	}
 	host->wanted_pct += t->want_pct;
 	host->sure_pct += t->sure_pct;
-	host->spare_pct += cause_spare_pct(params, gpu, v);
-}
-
-static void read_gpu(const struct policy_params *params, const struct policy_gpu *gpu,
-		     struct promise_gpu *host, struct promise_vgpu *const vgpus[])
-{
-	int free_pct = 100 - plan_sum_cap_pct(gpu);
-
-	host->wanted_pct = host->sure_pct = 0;
-	host->spare_pct = free_pct > 0 ? free_pct : 0;
-	for (int i = 0; i < gpu->n_vgpus; i++)
-		read_demand(params, gpu, &gpu->vgpus[i], vgpus[i], host);
+	host->spare_pct += spare_pct_of(params, gpu, v);
 }
 
 /* --- service --- */
@@ -396,7 +350,7 @@ static bool is_idle(const struct policy_vgpu *v)
 static bool is_bad(const struct cause_facts *facts)
 {
 	const struct policy_vgpu *v = facts->view;
-	bool idle = is_idle(v) && !cause_is_not_enforced(facts);
+	bool idle = is_idle(v) && !is_not_enforced(facts);
 
 	return is_stalled(facts) || (v->short_of_target && !idle) || v->broken;
 }
@@ -438,7 +392,7 @@ static void count(const struct promise_limits *limits, const struct cause_facts 
 {
 	struct promise_track *t = &vgpu->track;
 	bool bad = is_bad(facts);
-	enum promise_cause cause = bad ? cause_find(facts) : PROMISE_NO_CAUSE;
+	enum promise_cause cause = bad ? find_cause(facts) : PROMISE_NO_CAUSE;
 	bool guest = cause == PROMISE_GUEST_LIMIT;
 
 	approach(&t->bad, bad, weight_of(vgpu->dt_s, MEAN_S));
@@ -525,7 +479,10 @@ void promise_step(const struct policy_params *params, const struct promise_limit
 		  const struct policy_gpu *gpu, struct promise_gpu *host,
 		  struct promise_vgpu *const vgpus[])
 {
-	read_gpu(params, gpu, host, vgpus);
+	host->wanted_pct = host->sure_pct = 0;
+	host->spare_pct = max_int(100 - plan_sum_cap_pct(gpu), 0);
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		read_demand(params, gpu, &gpu->vgpus[i], vgpus[i], host);
 	for (int i = 0; i < gpu->n_vgpus; i++) {
 		const struct policy_vgpu *view = &gpu->vgpus[i];
 		const struct cause_facts facts = {
@@ -580,15 +537,20 @@ void promise_reset(struct promise_vgpu *vgpu)
 void promise_restore_slow(struct promise_vgpu *vgpu, const struct promise_limits *limits,
 			  double bad_s, bool burns)
 {
-	burn_fill_slow(&vgpu->track.burn[PROMISE_HOST], limits, bad_s, burns);
+	struct promise_burn *burn = &vgpu->track.burn[PROMISE_HOST];
+
+	fill(&burn->slow, limits->slow_window_s, fmin(fmax(bad_s, 0), limits->slow_window_s));
+	burn->slow_burns = burns;
 }
 
 void promise_resume(struct promise_vgpu *vgpu, const struct promise_limits *limits,
 		    enum promise_cause cause)
 {
 	enum promise_side side = cause == PROMISE_GUEST_LIMIT ? PROMISE_GUEST : PROMISE_HOST;
+	struct promise_burn *burn = &vgpu->track.burn[side];
 
-	burn_fill_fast(&vgpu->track.burn[side], limits);
+	fill(&burn->fast, limits->fast_window_s, limits->fast_window_s);
+	burn->fast_burns = true;
 	if (cause != PROMISE_NO_CAUSE)
 		vgpu->track.weight[cause] = 1;
 	vgpu->track.bad = 1;

@@ -314,35 +314,17 @@ static void divide_rest(struct allocator *alloc, int (*limit)(const struct claim
 	}
 }
 
-static int limit_now(const struct claim *claim)
-{
-	return claim->now_pct;
-}
-
-static int limit_level(const struct claim *claim)
-{
-	return claim->level_pct[claim->vgpu->track->demand.level];
-}
-
-static int limit_stay(const struct claim *claim)
-{
-	return claim->stay_pct;
-}
-
-static int limit_unknown(const struct claim *claim)
-{
-	return is_seen(claim) ? 0 : claim->ceiling_pct;
-}
-
-static int limit_present(const struct claim *claim)
-{
-	return min_int(claim->ceiling_pct, claim->vgpu->cap_pct);
-}
-
-static int limit_ceiling(const struct claim *claim)
-{
-	return claim->ceiling_pct;
-}
+#define LIMIT(name, pct)                                   \
+	static int limit_##name(const struct claim *claim) \
+	{                                                  \
+		return pct;                                \
+	}
+LIMIT(now, claim->now_pct)
+LIMIT(level, claim->level_pct[claim->vgpu->track->demand.level])
+LIMIT(stay, claim->stay_pct)
+LIMIT(unknown, is_seen(claim) ? 0 : claim->ceiling_pct)
+LIMIT(present, min_int(claim->ceiling_pct, claim->vgpu->cap_pct))
+LIMIT(ceiling, claim->ceiling_pct)
 
 static void raise_served(struct allocator *alloc, int (*limit)(const struct claim *claim),
 			 int *left_pct)
