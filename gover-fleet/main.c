@@ -249,14 +249,6 @@ static int run_daemon(const struct fleet_config *config, struct err *reterr)
 
 /* --- withdrawal --- */
 
-static void report_withdrawal(struct client *client)
-{
-	const struct report report = {.cloud = REPORT_WITHDRAWN};
-	struct err err;
-
-	(void)fleet_report_send(client, &report, &err);
-}
-
 /* Publishes the contracts without offers, if gover-d answers. */
 static int withdraw(struct cloud *cloud, struct client *client, struct err *reterr)
 {
@@ -278,8 +270,10 @@ static int withdraw(struct cloud *cloud, struct client *client, struct err *rete
  */
 static int run_withdrawal(const struct fleet_config *config, struct err *reterr)
 {
+	const struct report report = {.cloud = REPORT_WITHDRAWN};
 	struct client *client = NULL;
 	struct cloud *cloud = NULL;
+	struct err err; /* a gover-d that does not answer is no error */
 	int r = client_new(config->gover_socket, NULL, &client, reterr);
 
 	if (r < 0)
@@ -289,7 +283,7 @@ static int run_withdrawal(const struct fleet_config *config, struct err *reterr)
 	if (r == 0 && cloud)
 		r = withdraw(cloud, client, reterr);
 	if (r == 0)
-		report_withdrawal(client);
+		(void)fleet_report_send(client, &report, &err);
 	cloud_free(cloud);
 	client_free(client);
 	return r;

@@ -36,7 +36,6 @@ struct domains {
 	void *userdata;
 	struct bell bell; /* ends a pause */
 	pthread_t thread;
-	bool started;
 	pthread_mutex_t lock; /* guards @view */
 	struct domains_view view;
 	atomic_bool stale; /* the list must be read again */
@@ -275,7 +274,6 @@ int domains_new(const char *uri, void (*changed)(void *userdata), void *userdata
 	(void)pthread_mutex_init(&d->lock, NULL);
 	bell_init(&d->bell);
 	r = thread_start(&d->thread, run_domains, d, "fleet-libvirt");
-	d->started = r >= 0;
 	if (r < 0) {
 		free(d->uri);
 		free(d);
