@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fills the input of the policy from the state of an experiment, and applies the decisions of the
- * policy.
+ * Runs an experiment: tenants arrive and leave, the policy reads the GPU and decides, its decisions
+ * are applied, and offers are sold and judged.
  */
 #include <errno.h>
 #include <math.h>
@@ -23,7 +23,7 @@ double experiment_now_s(const struct experiment *experiment)
 }
 
 /* Returns whether another tenant can take an offer. */
-static bool experiment_has_tenants(const struct experiment *experiment)
+static bool has_tenants(const struct experiment *experiment)
 {
 	if (experiment->n_tenants == EXPERIMENT_VGPUS_MAX || experiment->n_bag == 0)
 		return false;
@@ -32,7 +32,7 @@ static bool experiment_has_tenants(const struct experiment *experiment)
 }
 
 /* Copies the current state into experiment->gpu, the input of the policy. */
-static void experiment_build_view(struct experiment *experiment)
+static void build_view(struct experiment *experiment)
 {
 	const struct scenario *scenario = experiment->scenario;
 
@@ -61,7 +61,7 @@ static void experiment_build_view(struct experiment *experiment)
 	experiment->gpu.period_s = (double)experiment->period_ns / 1e9;
 	experiment->gpu.migrates = scenario->migrate;
 	experiment->gpu.selling =
-		experiment->n_present < scenario->max_vgpus && experiment_has_tenants(experiment);
+		experiment->n_present < scenario->max_vgpus && has_tenants(experiment);
 	experiment->gpu.offered = offer_is_live(&experiment->sale.life);
 	experiment->gpu.n_flavors = 1;
 	experiment->gpu.flavors[0] = (struct policy_terms){
@@ -73,7 +73,7 @@ static void experiment_build_view(struct experiment *experiment)
 	experiment->gpu.n_vgpus = experiment->n_present;
 }
 
-static int experiment_sum_cap_pct(const struct experiment *experiment)
+static int sum_cap_pct(const struct experiment *experiment)
 {
 	int sum_pct = 0;
 
@@ -99,8 +99,8 @@ static void emit_decision(struct experiment *experiment, const struct policy_dec
 		experiment->hooks.on_event(experiment->hooks.userdata, &event);
 }
 
-static void experiment_emit(struct experiment *experiment, const char *kind, const char *vgpu,
-			    const char *format, ...)
+static void emit(struct experiment *experiment, const char *kind, const char *vgpu,
+		 const char *format, ...)
 {
 	char why[POLICY_WHY_MAX];
 	struct experiment_event event = {.t_s = experiment_now_s(experiment),
@@ -119,7 +119,7 @@ static void experiment_emit(struct experiment *experiment, const char *kind, con
 }
 
 /* Each decision lists decreases first, so the sum of caps never exceeds the GPU. */
-static void experiment_apply(struct experiment *experiment)
+static void apply(struct experiment *experiment)
 {
 	for (int i = 0; i < experiment->out.n_decisions; i++) {
 		const struct policy_decision *pd = &experiment->out.decisions[i];
@@ -137,15 +137,15 @@ static void experiment_apply(struct experiment *experiment)
 }
 
 /* Asks the fund hook, or the policy, for the cap of a newcomer with @terms. -ENOSPC. */
-static int experiment_fund(struct experiment *experiment, const struct policy_params *params,
-			   const struct policy_terms *terms)
+static int fund(struct experiment *experiment, const struct policy_params *params,
+		const struct policy_terms *terms)
 {
 	const struct experiment_hooks *hooks = &experiment->hooks;
 
 	if (experiment->n_present == POLICY_VGPUS_MAX ||
 	    experiment->n_tenants == EXPERIMENT_VGPUS_MAX)
 		return -ENOSPC;
-	experiment_build_view(experiment);
+	build_view(experiment);
 	if (hooks->fund)
 		return hooks->fund(hooks->userdata, experiment, params, &experiment->gpu, terms,
 				   &experiment->out);
@@ -202,7 +202,7 @@ static void shuffle(struct experiment *experiment)
 }
 
 /* Fills the bag of tenants that take offers, and the list of tenants with an arrival time. */
-static void tenants_init(struct experiment *experiment)
+static void init_tenants(struct experiment *experiment)
 {
 	size_t all = 1;
 
@@ -215,26 +215,12 @@ static void tenants_init(struct experiment *experiment)
 		shuffle(experiment);
 }
 
-static void tenants_fini(struct experiment *experiment)
-{
-	for (int i = 0; i < experiment->n_tenants; i++)
-		sim_free(experiment->tenants[i].alone);
-	free(experiment->bag);
-	free(experiment->arrivals);
-}
-
-/* Returns the kind of the tenant that takes offer number @number, counted from 0. */
-static int drawn_kind(const struct experiment *experiment, int number)
+const struct scenario_tenant *tenants_kind(const struct experiment *experiment, int number)
 {
 	if (experiment->scenario->draw == SCENARIO_INDEPENDENT)
 		number = (int)(mix(~experiment->seed, (uint64_t)number) %
 			       (uint64_t)experiment->n_bag);
-	return experiment->bag[number];
-}
-
-const struct scenario_tenant *tenants_kind(const struct experiment *experiment, int number)
-{
-	return &experiment->scenario->tenants[drawn_kind(experiment, number)];
+	return &experiment->scenario->tenants[experiment->bag[number]];
 }
 
 /* --- arrival --- */
@@ -313,8 +299,8 @@ static struct tenant *join(struct experiment *experiment, const struct scenario_
 	};
 	experiment->n_tenants++;
 	experiment->present[experiment->n_present++] = tenant;
-	experiment_emit(experiment, "sold", tenant->vgpu.id, "contract %d %%, initial cap %d %%",
-			tenant->vgpu.terms.initial_cap_pct, cap_pct);
+	emit(experiment, "sold", tenant->vgpu.id, "contract %d %%, initial cap %d %%",
+	     tenant->vgpu.terms.initial_cap_pct, cap_pct);
 	return tenant;
 }
 
@@ -332,11 +318,11 @@ static struct tenant *fund_and_join(struct experiment *experiment,
 
 	if (params.min_newcomer_pct > terms.initial_cap_pct)
 		params.min_newcomer_pct = terms.initial_cap_pct;
-	cap_pct = experiment_fund(experiment, &params, &terms);
+	cap_pct = fund(experiment, &params, &terms);
 	if (cap_pct < 0)
 		return NULL;
-	experiment_apply(experiment);
-	free_pct = 100 - experiment_sum_cap_pct(experiment);
+	apply(experiment);
+	free_pct = 100 - sum_cap_pct(experiment);
 	if (free_pct < cap_pct && free_pct > 0)
 		cap_pct = free_pct - free_pct % experiment->gpu.step_pct;
 	return join(experiment, kind, draw, cap_pct);
@@ -345,16 +331,6 @@ static struct tenant *fund_and_join(struct experiment *experiment,
 const struct scenario_tenant *tenants_next(const struct experiment *experiment)
 {
 	return tenants_kind(experiment, experiment->n_drawn);
-}
-
-/* Adds the tenant that takes the next offer. Returns NULL if this tenant cannot be funded now. */
-static struct tenant *tenants_admit_next(struct experiment *experiment)
-{
-	struct tenant *tenant =
-		fund_and_join(experiment, tenants_next(experiment), (uint64_t)experiment->n_drawn);
-
-	experiment->n_drawn += tenant != NULL;
-	return tenant;
 }
 
 /* --- the start --- */
@@ -381,7 +357,7 @@ static int start_cap_pct(const struct experiment *experiment, const struct polic
  * Adds the tenants that are present from the start, each with its contract or its share of the GPU
  * as cap. -EINVAL: too many tenants.
  */
-static int tenants_start(struct experiment *experiment, struct err *reterr)
+static int start_tenants(struct experiment *experiment, struct err *reterr)
 {
 	const struct scenario *scenario = experiment->scenario;
 	const struct scenario_tenant *first[POLICY_VGPUS_MAX];
@@ -398,7 +374,7 @@ static int tenants_start(struct experiment *experiment, struct err *reterr)
 		first[n++] = &scenario->tenants[experiment->arrivals[experiment->n_arrived].kind];
 	}
 	for (int i = 0; i < scenario->start; i++) {
-		if (!experiment_has_tenants(experiment) || n == POLICY_VGPUS_MAX)
+		if (!has_tenants(experiment) || n == POLICY_VGPUS_MAX)
 			return err_fail(reterr, EINVAL, "[arrivals] start = %d: not enough tenants",
 					scenario->start);
 		numbers[n] = (uint64_t)experiment->n_drawn;
@@ -426,7 +402,7 @@ static int tenants_start(struct experiment *experiment, struct err *reterr)
  * Moves @tenant to another host: it leaves after migrate_s. No effect if the scenario has no
  * migration, if the other hosts cannot take another vGPU, or if @tenant leaves earlier.
  */
-static void tenants_move(struct experiment *experiment, struct tenant *tenant)
+static void move_away(struct experiment *experiment, struct tenant *tenant)
 {
 	const struct scenario *scenario = experiment->scenario;
 	uint64_t at_ns = experiment->now_ns + (uint64_t)scenario->migrate_s * NS_PER_S;
@@ -449,9 +425,8 @@ static void account_departure(struct experiment *experiment, struct tenant *tena
 			     tenant->vgpu.sample.penalty_per_broken_s,
 			     experiment->scenario->params.price_per_move,
 			     &experiment->accounts[tenant->number]);
-	experiment_emit(experiment, "left", tenant->vgpu.id,
-			"the tenant %s, its last cap was %d %%",
-			tenant->moves ? "moved to another host" : "left", tenant->vgpu.cap_pct);
+	emit(experiment, "left", tenant->vgpu.id, "the tenant %s, its last cap was %d %%",
+	     tenant->moves ? "moved to another host" : "left", tenant->vgpu.cap_pct);
 }
 
 /* Removes a tenant. The policy distributes the freed capacity among the other tenants. */
@@ -468,9 +443,9 @@ static void leave(struct experiment *experiment, int index)
 	account_departure(experiment, tenant);
 	if (experiment->sale.newcomer == tenant)
 		(void)offer_remove_newcomer(&experiment->sale.life);
-	experiment_build_view(experiment);
+	build_view(experiment);
 	experiment->policy->give_back(&experiment->params, &experiment->gpu, &experiment->out);
-	experiment_apply(experiment);
+	apply(experiment);
 }
 
 /*
@@ -508,7 +483,7 @@ static void retry_waiting(struct experiment *experiment)
 }
 
 /* Removes and adds tenants according to their departure and arrival times. */
-static void tenants_update(struct experiment *experiment)
+static void update_tenants(struct experiment *experiment)
 {
 	for (int i = experiment->n_present; i-- > 0;)
 		if (experiment->present[i]->leaves_ns <= experiment->now_ns)
@@ -525,8 +500,7 @@ static void tenants_update(struct experiment *experiment)
 		arrival->waits = kind->waits;
 		experiment->n_waiting += kind->waits;
 		experiment->counts.refused++;
-		experiment_emit(experiment, "refused", "", "tenant %s: not enough capacity",
-				kind->name);
+		emit(experiment, "refused", "", "tenant %s: not enough capacity", kind->name);
 	}
 }
 
@@ -549,7 +523,7 @@ static void send_away(struct experiment *experiment)
 	uint64_t at_ns = experiment->now_ns + (uint64_t)scenario->remove_s * NS_PER_S;
 
 	if (scenario->migrate)
-		tenants_move(experiment, newcomer);
+		move_away(experiment, newcomer);
 	else if (scenario->remove_s > 0 && newcomer->leaves_ns > at_ns)
 		newcomer->leaves_ns = at_ns;
 }
@@ -568,7 +542,7 @@ static void finish(struct experiment *experiment)
 	if (sale->life.state == OFFER_FAILED)
 		send_away(experiment);
 	offer_explain(&sale->life, &limits, newcomer, why);
-	experiment_emit(experiment, offer_state_name(sale->life.state), newcomer, "%s", why);
+	emit(experiment, offer_state_name(sale->life.state), newcomer, "%s", why);
 }
 
 static void restate(struct experiment *experiment, int funded_pct)
@@ -580,12 +554,14 @@ static void restate(struct experiment *experiment, int funded_pct)
 static void claim(struct experiment *experiment)
 {
 	struct sale *sale = &experiment->sale;
-	struct tenant *newcomer = tenants_admit_next(experiment);
+	struct tenant *newcomer =
+		fund_and_join(experiment, tenants_next(experiment), (uint64_t)experiment->n_drawn);
 
-	if (!newcomer) {
+	if (!newcomer) { /* it cannot be funded now */
 		restate(experiment, -ENOSPC);
 		return;
 	}
+	experiment->n_drawn++;
 	sale->newcomer = newcomer;
 	sale->claim_ns = experiment->now_ns;
 	offer_claim(&sale->life,
@@ -594,7 +570,7 @@ static void claim(struct experiment *experiment)
 }
 
 /* Opens an offer after the policy decided to make an offer. */
-static void sale_open(struct experiment *experiment)
+static void open_sale(struct experiment *experiment)
 {
 	experiment->sale = (struct sale){
 		.life.state = OFFER_OPEN,
@@ -624,13 +600,13 @@ static void watch(struct experiment *experiment)
 
 /* Updates the offer: open, claimed, on probation, kept or failed. Runs after the step of each
  * period. */
-static void sale_update(struct experiment *experiment)
+static void update_sale(struct experiment *experiment)
 {
 	struct sale *sale = &experiment->sale;
 
 	if (sale->life.state == OFFER_OPEN) {
-		restate(experiment, experiment_fund(experiment, &experiment->params,
-						    &experiment->gpu.flavors[0]));
+		restate(experiment,
+			fund(experiment, &experiment->params, &experiment->gpu.flavors[0]));
 		if (sale->life.state == OFFER_OPEN && experiment->now_ns >= sale->claim_ns)
 			claim(experiment);
 	} else if (sale->life.state == OFFER_PROBATION && experiment->now_ns > sale->claim_ns) {
@@ -736,7 +712,7 @@ static void move_named(struct experiment *experiment)
 		const struct policy_decision *pd = &experiment->out.decisions[i];
 
 		if (pd->kind == POLICY_SEVERE && pd->vgpu >= 0)
-			tenants_move(experiment, experiment->present[pd->vgpu]);
+			move_away(experiment, experiment->present[pd->vgpu]);
 	}
 }
 
@@ -758,13 +734,13 @@ static void decide(struct experiment *experiment)
 	const struct experiment_hooks *hooks = &experiment->hooks;
 	bool offers;
 
-	experiment_build_view(experiment);
+	build_view(experiment);
 	if (hooks->step)
 		hooks->step(hooks->userdata, experiment, &experiment->params, &experiment->gpu,
 			    &experiment->out);
 	else
 		experiment->policy->step(&experiment->params, &experiment->gpu, &experiment->out);
-	experiment_apply(experiment);
+	apply(experiment);
 	if (experiment->gpu.conditions & POLICY_SEVERE_OVERLOAD)
 		experiment->counts.severe_s += (double)experiment->period_ns / 1e9;
 	move_named(experiment);
@@ -772,7 +748,7 @@ static void decide(struct experiment *experiment)
 	if (may_offer(experiment) && hooks->admit)
 		offers = hooks->admit(hooks->userdata, experiment, offers);
 	if (offers && may_offer(experiment))
-		sale_open(experiment);
+		open_sale(experiment);
 }
 
 static const struct sched_discipline *discipline_of(const struct scenario *scenario)
@@ -792,8 +768,8 @@ bool experiment_step(struct experiment *experiment)
 	sim_advance(experiment->sim, experiment->now_ns);
 	sample(experiment);
 	decide(experiment);
-	sale_update(experiment);
-	tenants_update(experiment);
+	update_sale(experiment);
+	update_tenants(experiment);
 	return experiment->now_ns < experiment->end_ns;
 }
 
@@ -816,8 +792,8 @@ int experiment_new(const struct scenario *scenario, const struct policy *policy,
 	account_init(&experiment->account, scenario->seconds);
 	experiment->sim = sim_new();
 	sim_set_discipline(experiment->sim, discipline_of(scenario));
-	tenants_init(experiment);
-	r = tenants_start(experiment, reterr);
+	init_tenants(experiment);
+	r = start_tenants(experiment, reterr);
 	if (r < 0) {
 		experiment_free(experiment);
 		return r;
@@ -830,7 +806,10 @@ struct experiment *experiment_free(struct experiment *experiment)
 {
 	if (!experiment)
 		return NULL;
-	tenants_fini(experiment);
+	for (int i = 0; i < experiment->n_tenants; i++)
+		sim_free(experiment->tenants[i].alone);
+	free(experiment->bag);
+	free(experiment->arrivals);
 	sim_free(experiment->sim);
 	free(experiment);
 	return NULL;

@@ -83,7 +83,7 @@ const struct scenario_tenant *tenants_kind(const struct experiment *experiment, 
 
 /*
  * Returns the kind of the tenant that takes the next offer. Call this function only if
- * experiment_has_tenants() returns true.
+ * another tenant can take an offer.
  */
 const struct scenario_tenant *tenants_next(const struct experiment *experiment);
 

@@ -39,9 +39,9 @@
 #include "sim/model/random.h"
 #include "sim/model/trace.h"
 
-#define RECORDING_LOADS 101 /* number of load bins, 1 percent of the GPU each */
+#define LOADS 101 /* number of load bins, 1 percent of the GPU each */
 /* number of frame rate bins, from 0.1 frames per second; each next bin is 5 % higher */
-#define RECORDING_FRAMES 256
+#define FRAMES 256
 
 struct recording_tick {
 	int64_t at_ms;
@@ -61,7 +61,7 @@ struct recording_cell {
  * limited the vGPU are not counted.
  */
 struct recording_histogram {
-	float load_s[RECORDING_LOADS], fps_s[RECORDING_FRAMES];
+	float load_s[LOADS], fps_s[FRAMES];
 };
 
 struct recording_vgpu {
@@ -143,19 +143,14 @@ static bool is_censored(const struct recording *recording, const struct recordin
 
 static int load_bin(double load_pct)
 {
-	return (int)fmin(RECORDING_LOADS - 1, fmax(0, ceil(load_pct)));
+	return (int)fmin(LOADS - 1, fmax(0, ceil(load_pct)));
 }
 
 static int fps_bin(double fps)
 {
 	double bin = fps > FPS_LEAST ? log(fps / FPS_LEAST) / log(FPS_STEP) : 0;
 
-	return (int)fmin(RECORDING_FRAMES - 1, ceil(bin));
-}
-
-static double bin_fps(int bin)
-{
-	return FPS_LEAST * pow(FPS_STEP, bin);
+	return (int)fmin(FRAMES - 1, ceil(bin));
 }
 
 /*
@@ -175,7 +170,7 @@ static int median_above(const float *seconds, int n, int bin)
 }
 
 /* Adds all cells that are not censored to the histogram of their vGPU. */
-static void recording_build_histograms(struct recording *recording)
+static void build_histograms(struct recording *recording)
 {
 	for (int s = 0; s < recording->n_spans; s++) {
 		struct recording_span *span = &recording->spans[s];
@@ -201,7 +196,7 @@ static void recording_build_histograms(struct recording *recording)
 
 static double estimate_pct(const struct estimator *estimator, double load_pct)
 {
-	int bin = median_above(estimator->histogram->load_s, RECORDING_LOADS, load_bin(load_pct));
+	int bin = median_above(estimator->histogram->load_s, LOADS, load_bin(load_pct));
 
 	return fmax(load_pct, bin < 0 ? estimator->ceiling_pct : bin);
 }
@@ -212,10 +207,10 @@ static double estimate_pct(const struct estimator *estimator, double load_pct)
  */
 static double estimate_fps(const struct estimator *estimator, double fps)
 {
-	int bin = median_above(estimator->histogram->fps_s, RECORDING_FRAMES, fps_bin(fps) - 1);
+	int bin = median_above(estimator->histogram->fps_s, FRAMES, fps_bin(fps) - 1);
 
 	if (bin >= 0)
-		return fmax(fps, bin_fps(bin));
+		return fmax(fps, FPS_LEAST * pow(FPS_STEP, bin));
 	if (estimator->target_fps > fps)
 		return estimator->target_fps;
 	return fmax(fps, estimator->ceiling_pct / estimator->frame_pct_s);
@@ -325,8 +320,7 @@ static double first_frame_pct_s(const struct recording_span *span)
  * Creates the trace of @span: estimates its demand. Adds the number of seconds with an estimated
  * demand to the facts of @recording.
  */
-static int recording_make_trace(struct recording *recording, struct recording_span *span,
-				struct err *reterr)
+static int make_trace(struct recording *recording, struct recording_span *span, struct err *reterr)
 {
 	struct trace_point *points = xcalloc(span->n_cells, sizeof(*points));
 	struct estimator estimator = {
@@ -577,21 +571,10 @@ static void cut_gaps(struct recording *recording)
 	}
 }
 
-/* Ends a span at its last valid reading. */
-static void trim(struct recording_span *span)
-{
-	while (span->n_cells > 0 && isnan(span->cells[span->n_cells - 1].load_pct))
-		span->n_cells--;
-}
-
-/* Sets the replayed begin and end of @span. Returns false if the replayed span is empty. */
-static bool place(const double *known_s, struct recording_span *span)
-{
-	span->begin_s = known_s[span->first];
-	span->end_s = known_s[span->first + span->n_cells];
-	return span->end_s > span->begin_s;
-}
-
+/*
+ * Ends each span at its last valid reading, and sets its replayed begin and end. Removes spans of
+ * which nothing is replayed.
+ */
 static int place_spans(struct recording *recording, struct err *reterr)
 {
 	CLEANUP_FREE double *known_s = xcalloc(recording->n_ticks + 1, sizeof(*known_s));
@@ -602,8 +585,11 @@ static int place_spans(struct recording *recording, struct err *reterr)
 	for (int i = 0; i < recording->n_spans; i++) {
 		struct recording_span *span = &recording->spans[i];
 
-		trim(span);
-		if (place(known_s, span))
+		while (span->n_cells > 0 && isnan(span->cells[span->n_cells - 1].load_pct))
+			span->n_cells--;
+		span->begin_s = known_s[span->first];
+		span->end_s = known_s[span->first + span->n_cells];
+		if (span->end_s > span->begin_s)
 			recording->spans[kept++] = *span;
 		else
 			free(span->cells);
@@ -647,9 +633,9 @@ int recording_finish(struct recording *recording, struct err *reterr)
 	if (r < 0)
 		return r;
 	count_vgpus(recording);
-	recording_build_histograms(recording);
+	build_histograms(recording);
 	for (int i = 0; r == 0 && i < recording->n_spans; i++)
-		r = recording_make_trace(recording, &recording->spans[i], reterr);
+		r = make_trace(recording, &recording->spans[i], reterr);
 	return r;
 }
 

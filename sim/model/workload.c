@@ -92,11 +92,6 @@ static uint64_t seed_of_id(const char *id)
 	return hash;
 }
 
-static uint64_t seed_of(const struct workload *workload, const char *id)
-{
-	return workload->seeded ? workload->seed : seed_of_id(id);
-}
-
 /* --- programs with frames --- */
 
 static const double glmark2_scenes_ms[] = {1.2, 1.8, 1.5, 2.2, 1.1, 1.6, 2.4, 1.4};
@@ -330,7 +325,7 @@ void workload_start(struct workload_run *run, const struct workload *workload, c
 	double hz = workload->fps_max + workload->vsync_hz;
 
 	run->workload = *workload;
-	run->random = seed_of(workload, id);
+	run->random = workload->seeded ? workload->seed : seed_of_id(id);
 	run->started_ns = now_ns;
 	run->began_ns = now_ns;
 	run->interval_ns = hz > 0 ? (uint64_t)llround((double)NS_PER_S / hz) : 0;
@@ -532,7 +527,7 @@ static int check_required(const struct workload_model *model, unsigned int seen,
 }
 
 /* Parses the workload @text. -EINVAL with a message. */
-static int workload_text_read(const char *text, struct workload_text *ret_text, struct err *reterr)
+static int read_text(const char *text, struct workload_text *ret_text, struct err *reterr)
 {
 	struct workload_text read = {
 		.workload = {.scale = 1, .jitter = 1},
@@ -576,7 +571,7 @@ static int workload_text_read(const char *text, struct workload_text *ret_text, 
 int workload_parse(const char *text, struct workload *ret_workload, struct err *reterr)
 {
 	struct workload_text read;
-	int r = workload_text_read(text, &read, reterr);
+	int r = read_text(text, &read, reterr);
 
 	if (r < 0)
 		return r;
@@ -662,7 +657,7 @@ int workload_load(const char *text, const char *dir, struct workload *ret_worklo
 	struct workload_text read;
 	struct trace *trace = NULL;
 	char path[PATH_MAX];
-	int r = workload_text_read(text, &read, reterr);
+	int r = read_text(text, &read, reterr);
 
 	if (r < 0)
 		return r;
@@ -688,7 +683,7 @@ int workload_from_trace(const char *text, const struct trace *trace, struct work
 			struct err *reterr)
 {
 	struct workload_text read;
-	int r = workload_text_read(text, &read, reterr);
+	int r = read_text(text, &read, reterr);
 
 	if (r < 0)
 		return r;
