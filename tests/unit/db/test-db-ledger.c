@@ -55,21 +55,17 @@ static struct {
 
 static int take_row(void *userdata, const void *data)
 {
-	const struct db_ledger *row = data;
-
 	(void)userdata;
 	assert_in_range(got.n_rows, 0, 7);
-	got.rows[got.n_rows++] = *row;
+	got.rows[got.n_rows++] = *(const struct db_ledger *)data;
 	return 0;
 }
 
 static int take_price(void *userdata, const void *row)
 {
-	const struct db_price *price = row;
-
 	(void)userdata;
 	assert_in_range(got.n_prices, 0, 7);
-	got.prices[got.n_prices++] = *price;
+	got.prices[got.n_prices++] = *(const struct db_price *)row;
 	return 0;
 }
 

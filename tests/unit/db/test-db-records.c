@@ -16,32 +16,16 @@ static struct {
 	int n;
 } got;
 
-static int keep_decision(void *userdata, const void *row)
-{
-	const struct db_decision *decision = row;
-
-	(void)userdata;
-	got.decisions[got.n++] = *decision;
-	return 0;
-}
-
-static int keep_alert(void *userdata, const void *row)
-{
-	const struct db_alert *alert = row;
-
-	(void)userdata;
-	got.alerts[got.n++] = *alert;
-	return 0;
-}
-
-static int keep_offer(void *userdata, const void *row)
-{
-	const struct db_offer *offer = row;
-
-	(void)userdata;
-	got.offers[got.n++] = *offer;
-	return 0;
-}
+#define KEEP(kind)                                                     \
+	static int keep_##kind(void *userdata, const void *row)        \
+	{                                                              \
+		(void)userdata;                                        \
+		got.kind##s[got.n++] = *(const struct db_##kind *)row; \
+		return 0;                                              \
+	}
+KEEP(decision)
+KEEP(alert)
+KEEP(offer)
 
 static int keep_setting(void *userdata, const void *row)
 {
@@ -190,9 +174,7 @@ TEST(test_the_newest_cleared_alerts_are_read_with_the_open_ones)
 
 static int keep_tally(void *userdata, const void *row)
 {
-	const struct db_tally *tally = row;
-
-	*(struct db_tally *)userdata = *tally;
+	*(struct db_tally *)userdata = *(const struct db_tally *)row;
 	return 0;
 }
 

@@ -106,6 +106,13 @@ static void update(void)
 	update_as(MOVER_CLOUD_KNOWS);
 }
 
+static void use_libvirt(const char *uri)
+{
+	config.by = MOVER_LIBVIRT;
+	config.libvirt_uri = uri;
+	config.to_uri = "qemu+ssh://host2/system";
+}
+
 static void start_idle(void)
 {
 	const struct mover_events events = {.log = take_log, .changed = take_change};
@@ -126,6 +133,13 @@ static void wait_a_little(void)
 	const struct timespec pause = {.tv_nsec = 5000000};
 
 	nanosleep(&pause, NULL);
+}
+
+/* Waits long enough for several decisions of the mover. */
+static void wait_for_decisions(void)
+{
+	for (int i = 0; i < 20; i++)
+		wait_a_little();
 }
 
 static void until_logged(const char *text)
@@ -173,6 +187,36 @@ static void until_reported(const char *states)
 	assert_string_equal(reported(), states);
 }
 
+/* Returns a member of the last report to gover-d. The caller frees it. */
+static json_t *last_report(const char *key)
+{
+	json_t *log = fake_log();
+	json_t *body = json_object_get(json_array_get(log, json_array_size(log) - 1), "body");
+	json_t *value = json_incref(json_object_get(body, key));
+
+	json_decref(log);
+	return value;
+}
+
+static json_int_t last_number(const char *key)
+{
+	json_t *value = last_report(key);
+	json_int_t number = json_integer_value(value);
+
+	json_decref(value);
+	return number;
+}
+
+static const char *last_text(const char *key)
+{
+	static char text[1024];
+	json_t *value = last_report(key);
+
+	snprintf(text, sizeof(text), "%s", json_is_null(value) ? "null" : json_string_value(value));
+	json_decref(value);
+	return text;
+}
+
 static struct mover_status status(void)
 {
 	struct mover_status s;
@@ -196,8 +240,6 @@ FIXTURE_ONCE(fake_start, fake_stop)
 
 TEST(test_an_overload_becomes_a_migration)
 {
-	json_t *log, *body;
-
 	start();
 	until_reported("requested completed");
 	assert_int_equal(status().requested, 1);
@@ -206,12 +248,9 @@ TEST(test_an_overload_becomes_a_migration)
 	assert_string_equal(status().running, "");
 	assert_int_equal(count_logged("<6>" FAKE_SERVER ": the migration runs "), 1);
 	assert_int_equal(count_logged("<5>" FAKE_SERVER ": migrated to host2 in "), 1);
-	log = fake_log();
-	body = json_object_get(json_array_get(log, json_array_size(log) - 1), "body");
-	assert_string_equal(json_string_value(json_object_get(body, "to")), "host2");
-	assert_true(json_is_null(json_object_get(body, "reason")));
-	assert_true(json_integer_value(json_object_get(body, "duration_ms")) > 0);
-	json_decref(log);
+	assert_string_equal(last_text("to"), "host2");
+	assert_string_equal(last_text("reason"), "null");
+	assert_true(last_number("duration_ms") > 0);
 	assert_true(n_changes >= 2);
 }
 
@@ -233,8 +272,7 @@ TEST(test_a_cloud_without_an_answer_is_not_checked)
 {
 	start_idle();
 	update_as(MOVER_CLOUD_UNAWARE);
-	for (int i = 0; i < 20; i++)
-		wait_a_little();
+	wait_for_decisions();
 	assert_int_equal(fake_count("GET", "/allocation_candidates"), 0);
 	assert_int_equal(fake_count("GET", "/servers"), 0);
 	assert_int_equal(fake_count("POST", "/servers"), 0);
@@ -284,7 +322,7 @@ TEST(test_without_the_role_migrations_are_advised_from_then_on)
 		     "--live-migration " FAKE_SERVER "`");
 }
 
-TEST(test_each_refusal_is_logged_once_and_nothing_is_reported)
+TEST_WITH(test_each_refusal_is_logged_once_and_nothing_is_reported, NULL, NULL)
 {
 	static const struct {
 		const char *behaviour, *text;
@@ -296,8 +334,7 @@ TEST(test_each_refusal_is_logged_once_and_nothing_is_reported)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (i > 0)
-			set_up();
+		set_up();
 		fake_set(rows[i].behaviour);
 		start();
 		until_logged(rows[i].text);
@@ -309,8 +346,7 @@ TEST(test_each_refusal_is_logged_once_and_nothing_is_reported)
 		assert_int_equal(count_logged("should leave this host"), 1);
 		assert_false(status().forbidden);
 		assert_string_equal(reported(), "");
-		if (i + 1 < ARRAY_SIZE(rows))
-			tear_down();
+		tear_down();
 	}
 }
 
@@ -324,7 +360,7 @@ TEST(test_a_refused_migration_is_asked_for_again)
 	until_reported("requested completed");
 }
 
-TEST(test_failures_are_reported_with_their_reason)
+TEST_WITH(test_failures_are_reported_with_their_reason, NULL, NULL)
 {
 	static const struct {
 		const char *behaviour, *text;
@@ -338,23 +374,15 @@ TEST(test_failures_are_reported_with_their_reason)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		json_t *log, *body;
-
-		if (i > 0)
-			set_up();
+		set_up();
 		fake_set(rows[i].behaviour);
 		start();
 		until_reported("requested failed");
-		log = fake_log();
-		body = json_object_get(json_array_get(log, json_array_size(log) - 1), "body");
-		assert_string_equal(json_string_value(json_object_get(body, "reason")),
-				    rows[i].text);
-		json_decref(log);
+		assert_string_equal(last_text("reason"), rows[i].text);
 		assert_int_equal(status().failed, 1);
 		assert_int_equal(count_logged("<3>" FAKE_SERVER ": the migration failed after "),
 				 1);
-		if (i + 1 < ARRAY_SIZE(rows))
-			tear_down();
+		tear_down();
 	}
 }
 
@@ -413,8 +441,7 @@ TEST(test_nova_may_be_away_during_a_migration)
 	until_logged("the migration runs");
 	/* The stand-in forgets its migration, as an API that is down. */
 	fake_set("{'errors': {'/os-migrations': 503}}");
-	for (int i = 0; i < 20; i++)
-		wait_a_little();
+	wait_for_decisions();
 	assert_string_equal(status().running, FAKE_SERVER);
 	fake_set("{'past': [{'id': 1, 'instance_uuid': '" FAKE_SERVER
 		 "', 'dest_compute': 'host2', 'status': 'completed'}]}");
@@ -476,8 +503,7 @@ TEST(test_by_none_nothing_happens)
 {
 	config.by = MOVER_NONE;
 	start();
-	for (int i = 0; i < 20; i++)
-		wait_a_little();
+	wait_for_decisions();
 	assert_string_equal(logged, "");
 	assert_int_equal(n_changes, 0);
 }
@@ -502,9 +528,7 @@ TEST(test_a_report_that_gover_d_refuses_is_logged)
 
 TEST(test_a_libvirt_that_does_not_answer)
 {
-	config.by = MOVER_LIBVIRT;
-	config.libvirt_uri = "qemu:///system?socket=/none/such/socket";
-	config.to_uri = "qemu+ssh://host2/system";
+	use_libvirt("qemu:///system?socket=/none/such/socket");
 	start();
 	until_reported("requested failed");
 	assert_int_equal(count_logged("libvirt at qemu:///system?socket=/none/such/socket"), 1);
@@ -512,9 +536,7 @@ TEST(test_a_libvirt_that_does_not_answer)
 
 TEST(test_what_libvirt_refuses_has_failed)
 {
-	config.by = MOVER_LIBVIRT;
-	config.libvirt_uri = "test:///default";
-	config.to_uri = "qemu+ssh://host2/system";
+	use_libvirt("test:///default");
 	strcpy(vgpus[0].vm, "no-such-vm");
 	start();
 	until_reported("requested failed");
@@ -533,7 +555,6 @@ TEST(test_what_libvirt_refuses_has_failed)
 TEST(test_a_long_reason_is_cut)
 {
 	char behaviour[1024] = "{'course': ['error'], 'status_after': 'ERROR', 'fault': '";
-	json_t *log, *body;
 	const char *reason;
 
 	for (int i = 0; i < 200; i++)
@@ -542,12 +563,9 @@ TEST(test_a_long_reason_is_cut)
 	fake_set(behaviour);
 	start();
 	until_reported("requested failed");
-	log = fake_log();
-	body = json_object_get(json_array_get(log, json_array_size(log) - 1), "body");
-	reason = json_string_value(json_object_get(body, "reason"));
+	reason = last_text("reason");
 	assert_non_null(strstr(reason, "Nova set the server to ERROR: ????"));
 	assert_true(strlen(reason) <= 255);
-	json_decref(log);
 }
 
 TEST(test_what_a_configuration_needs)
@@ -607,17 +625,6 @@ static const char *past(int id, const char *status, int64_t created_ago_ms, int6
 	return text;
 }
 
-/* Returns a member of the last report to gover-d. */
-static json_int_t last_number(const char *key)
-{
-	json_t *log = fake_log();
-	json_t *body = json_object_get(json_array_get(log, json_array_size(log) - 1), "body");
-	json_int_t value = json_integer_value(json_object_get(body, key));
-
-	json_decref(log);
-	return value;
-}
-
 TEST(test_the_migration_of_an_earlier_process_is_followed)
 {
 	char more[1024];
@@ -626,8 +633,7 @@ TEST(test_the_migration_of_an_earlier_process_is_followed)
 	set_open(5000, more);
 	start();
 	until_logged("<5>" FAKE_SERVER ": an earlier gover-fleet has asked for its migration");
-	for (int i = 0; i < 20; i++)
-		wait_a_little();
+	wait_for_decisions();
 	assert_string_equal(status().running, FAKE_SERVER);
 	assert_int_equal(status().requested, 1);
 	assert_int_equal(fake_count("POST", "/action"), 0);
@@ -642,7 +648,7 @@ TEST(test_the_migration_of_an_earlier_process_is_followed)
 	until_logged("it was migrated away lately and is back");
 }
 
-TEST(test_its_end_without_a_process_is_reported_with_the_time_of_nova)
+TEST_WITH(test_its_end_without_a_process_is_reported_with_the_time_of_nova, NULL, NULL)
 {
 	static const struct {
 		const char *status, *reported;
@@ -650,8 +656,7 @@ TEST(test_its_end_without_a_process_is_reported_with_the_time_of_nova)
 	char more[1024];
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (i > 0)
-			set_up();
+		set_up();
 		snprintf(more, sizeof(more), ", 'past': [%s]",
 			 past(7, rows[i].status, AN_HOUR_MS - 1000, AN_HOUR_MS - 60000));
 		set_open(AN_HOUR_MS, more);
@@ -660,8 +665,7 @@ TEST(test_its_end_without_a_process_is_reported_with_the_time_of_nova)
 		/* whole seconds */
 		assert_in_range(last_number("duration_ms"), 58000, 62000);
 		assert_int_equal(fake_count("POST", "/action"), 0);
-		if (i + 1 < ARRAY_SIZE(rows))
-			tear_down();
+		tear_down();
 	}
 }
 
@@ -685,8 +689,7 @@ TEST(test_nova_may_be_away_after_the_restart)
 	set_open(1000, ", 'errors': {'/os-migrations': 503}");
 	start();
 	until_logged("an earlier gover-fleet");
-	for (int i = 0; i < 20; i++)
-		wait_a_little();
+	wait_for_decisions();
 	assert_string_equal(reported(), "");
 	snprintf(more, sizeof(more), "{'past': [%s]}", past(1, "completed", 500, 0));
 	fake_set(more);
@@ -768,7 +771,7 @@ TEST(test_a_destination_that_gover_d_knows_is_not_reported_again)
 	assert_string_equal(reported(), "");
 }
 
-TEST(test_by_libvirt_the_place_of_the_machine_is_the_result)
+TEST_WITH(test_by_libvirt_the_place_of_the_machine_is_the_result, NULL, NULL)
 {
 	static const struct {
 		const char *vm, *reported;
@@ -778,18 +781,14 @@ TEST(test_by_libvirt_the_place_of_the_machine_is_the_result)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (i > 0)
-			set_up();
-		config.by = MOVER_LIBVIRT;
+		set_up();
+		use_libvirt("test:///default");
 		n_alerts = 0;
-		config.libvirt_uri = "test:///default";
-		config.to_uri = "qemu+ssh://host2/system";
 		strcpy(vgpus[0].vm, rows[i].vm);
 		set_open(5000, "");
 		start();
 		until_reported(rows[i].reported);
 		assert_true(last_number("duration_ms") >= 5000);
-		if (i + 1 < ARRAY_SIZE(rows))
-			tear_down();
+		tear_down();
 	}
 }

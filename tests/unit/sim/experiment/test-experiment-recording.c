@@ -318,10 +318,7 @@ static struct experiment_summary play(void)
 
 	if (experiment_new(&scenario, policy_find("gover"), 1, NULL, &experiment, &err) < 0)
 		fail_msg("%s", err.msg);
-	while (experiment_step(experiment))
-		;
-	experiment_summarize(experiment, &summary);
-	experiment_free(experiment);
+	experiment_finish(experiment, &summary);
 	return summary;
 }
 
@@ -453,10 +450,7 @@ static struct experiment_summary fail_sales(int remove_s)
 	assert_int_equal(scenario_check(&scenario, &err), 0);
 	assert_int_equal(
 		experiment_new(&scenario, policy_find("none"), 1, &hooks, &experiment, &err), 0);
-	while (experiment_step(experiment))
-		;
-	experiment_summarize(experiment, &summary);
-	experiment_free(experiment);
+	experiment_finish(experiment, &summary);
 	recording_newcomers_free(newcomers);
 	end();
 	return summary;

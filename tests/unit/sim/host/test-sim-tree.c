@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests the simulated sysfs tree without a mount: its layout, its files, and the errors of a
- * kernel.
+ * Tests the simulated sysfs trees without a mount: their layout, their files, and the errors of a
+ * kernel. tests/kernel/xe/abi.py compares the folder sriov_admin with the kernel's document.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -27,6 +27,12 @@ static struct tree *tree;
 static int set_up(void)
 {
 	tree = tree_new(TREE_GVT, 2, 8);
+	return 0;
+}
+
+static int set_up_xe(void)
+{
+	tree = tree_new(TREE_XE, 2, 9);
 	return 0;
 }
 
@@ -344,4 +350,161 @@ TEST(sharing_decides_whether_caps_are_limits_or_guarantees)
 	expect(GROUP "/initial_cap", "60\n");
 	set_time(4000);
 	assert_in_range(number_at(GROUP "/busy_time"), 1950000000, 2001000000);
+}
+
+/* --- an SR-IOV host --- */
+
+#define PF    GPU "/"
+#define ADMIN PF "sriov_admin/"
+
+static void expect_line(const char *path, const char *text)
+{
+	char line[TREE_TEXT_MAX];
+
+	snprintf(line, sizeof(line), "%s\n", text);
+	expect(path, line);
+}
+
+TEST_WITH(writes_of_numvfs_have_the_errors_of_the_kernel, set_up_xe, tear_down)
+{
+	static const struct {
+		const char *text;
+		int want;
+		const char *now;
+	} rows[] = {
+		{"10", -ERANGE, "0"}, {"65536", -ERANGE, "0"}, {"x", -EINVAL, "0"},
+		{"-1", -EINVAL, "0"}, {"0", 0, "0"},	       {"9", 0, "9"},
+		{"9", 0, "9"},	      {"3", -EBUSY, "9"},      {"0", 0, "0"},
+		{"0x3\n", 0, "3"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_int_equal(put(PF "sriov_numvfs", rows[i].text), rows[i].want);
+		expect_line(PF "sriov_numvfs", rows[i].now);
+	}
+	expect(PF "sriov_totalvfs", "9\n");
+	assert_int_equal(put(PF "sriov_totalvfs", "1"), -EACCES);
+}
+
+TEST_WITH(a_vf_that_is_enabled_again_has_another_link, set_up_xe, tear_down)
+{
+	uint64_t link, folder = inode_of(ADMIN "vf1/profile");
+
+	assert_int_equal(put(PF "sriov_numvfs", "2"), 0);
+	link = inode_of(PF "virtfn0");
+	assert_int_not_equal(link, inode_of(PF "virtfn1"));
+	assert_int_equal(put(PF "sriov_numvfs", "0"), 0);
+	assert_int_equal(put(PF "sriov_numvfs", "2"), 0);
+	assert_int_not_equal(inode_of(PF "virtfn0"), link);
+	assert_int_equal(inode_of(ADMIN "vf1/profile"), folder); /* it exists without VFs, too */
+}
+
+TEST_WITH(enabled_vfs_have_links_and_pci_devices, set_up_xe, tear_down)
+{
+	static const struct {
+		const char *path;
+		const char *want;
+	} rows[] = {
+		{"/bus/pci/drivers/xe/0000:00:02.0", "../../../../devices/pci0000:00/0000:00:02.0"},
+		{"/bus/pci/devices/0000:00:03.1", "../../../devices/pci0000:00/0000:00:03.1"},
+		{PF "driver", "../../../bus/pci/drivers/xe"},
+		{PF "virtfn0", "../0000:00:02.1"},
+		{PF "virtfn8", "../0000:00:03.1"},
+		{ADMIN "pf/device", "../../../0000:00:02.0"},
+		{ADMIN "vf6/device", "../../../0000:00:02.6"},
+		{"/devices/pci0000:00/0000:00:03.0/physfn", "../0000:00:02.0"},
+	};
+	struct tree_node node;
+	char text[TREE_LINK_MAX];
+
+	assert_int_equal(tree_find(tree, ADMIN "vf6/device", &node), -ENOENT);
+	assert_int_equal(tree_find(tree, PF "virtfn0", &node), -ENOENT);
+	assert_int_equal(put(PF "sriov_numvfs", "9"), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_int_equal(tree_find(tree, rows[i].path, &node), 0);
+		assert_int_equal(node.kind, TREE_LINK);
+		tree_link_text(&node, text);
+		assert_string_equal(text, rows[i].want);
+	}
+	/* An open file of a VF that is disabled. */
+	assert_int_equal(tree_find(tree, "/devices/pci0000:00/0000:00:02.1/vendor", &node), 0);
+	assert_int_equal(put(PF "sriov_numvfs", "0"), 0);
+	assert_int_equal(tree_read(&node, (char[TREE_TEXT_MAX]){0}), -ENODEV);
+	assert_int_equal(tree_find(tree, "/devices/pci0000:00/0000:00:02.1", &node), -ENOENT);
+	assert_int_equal(tree_find(tree, "/class", &node), -ENOENT);
+}
+
+TEST_WITH(counters_follow_quanta_and_loads, set_up_xe, tear_down)
+{
+	assert_int_equal(put(PF "sriov_numvfs", "2"), 0);
+	assert_int_equal(put(ADMIN ".bulk_profile/sched_priority", "normal"), 0);
+	assert_int_equal(put(ADMIN "pf/profile/exec_quantum_ms", "5"), 0);
+	assert_int_equal(put(ADMIN "vf1/profile/exec_quantum_ms", "2"), 0);
+	assert_int_equal(put(ADMIN "vf2/profile/exec_quantum_ms", "3"), 0);
+	assert_int_equal(put(PF "gover_sim/vf1", "100"), 0);
+	tree_set_now(tree, 10 * NS_PER_S);
+	assert_in_range(number_at(ADMIN "vf1/counters/engine_active_ticks"), 38300000, 38500000);
+	assert_in_range(number_at(ADMIN "vf1/counters/engine_total_ticks"), 38300000, 38500000);
+	assert_in_range(number_at(ADMIN "vf2/counters/engine_total_ticks"), 57500000, 57700000);
+	assert_int_equal(number_at(ADMIN "vf2/counters/engine_active_ticks"), 0);
+	assert_int_equal(number_at(ADMIN "vf3/counters/engine_total_ticks"), 0);
+	/* The other GPU is not affected. */
+	expect("/devices/pci0000:00/0000:01:00.0/sriov_admin/pf/profile/exec_quantum_ms", "0\n");
+}
+
+TEST_WITH(loads_are_percent_or_endless, set_up_xe, tear_down)
+{
+	assert_int_equal(put(PF "gover_sim/vf1", "50"), -ENODEV);
+	assert_int_equal(put(PF "sriov_numvfs", "1"), 0);
+	assert_int_equal(put(PF "gover_sim/vf1", "101"), -EINVAL);
+	assert_int_equal(put(PF "gover_sim/vf1", "255"), -EINVAL);
+	assert_int_equal(put(PF "gover_sim/vf1", "busy"), -EINVAL);
+	assert_int_equal(put(PF "gover_sim/vf1", "endless\n"), 0);
+	expect(PF "gover_sim/vf1", "endless\n");
+	assert_int_equal(put(PF "gover_sim/pf", "7"), 0);
+	expect(PF "gover_sim/pf", "7\n");
+	assert_int_equal(put(ADMIN "vf1/stop", "1"), 0);
+	tree_set_now(tree, NS_PER_S);
+	assert_int_equal(number_at(ADMIN "vf1/counters/engine_active_ticks"), 0);
+	assert_int_equal(put(PF "sriov_numvfs", "0"), 0);
+	expect(PF "gover_sim/vf1", "0\n");
+}
+
+TEST_WITH(faults_are_errors_of_profiles_only, set_up_xe, tear_down)
+{
+	char text[TREE_TEXT_MAX];
+	struct tree_node node;
+
+	assert_int_equal(put(PF "gover_sim/fault", "ENOENT"), -EINVAL);
+	assert_int_equal(put(PF "gover_sim/fault", "EIO"), 0);
+	expect(PF "gover_sim/fault", "EIO\n");
+	assert_int_equal(put(ADMIN "vf1/profile/exec_quantum_ms", "5"), -EIO);
+	expect(ADMIN "vf1/profile/exec_quantum_ms", "0\n");
+	assert_int_equal(put(PF "sriov_numvfs", "1"), 0);
+	assert_int_equal(put(PF "gover_sim/fault", "EUCLEAN"), 0);
+	node = node_at(ADMIN "vf1/profile/exec_quantum_ms");
+	assert_int_equal(tree_read(&node, text), -EUCLEAN);
+	assert_int_equal(put(ADMIN "vf1/profile/exec_quantum_ms", "5"), 0);
+	expect(ADMIN "vf1/counters/engine_active_ticks", "0\n");
+	assert_int_equal(put(PF "gover_sim/fault", "none"), 0);
+	expect(ADMIN "vf1/profile/exec_quantum_ms", "5\n");
+}
+
+TEST_WITH(booleans_are_those_of_the_kernel, set_up_xe, tear_down)
+{
+	static const struct {
+		const char *text;
+		int want;
+		const char *now;
+	} rows[] = {
+		{"0", 0, "0"},	     {"yes", 0, "1"},	 {"off", 0, "0"},
+		{"On", 0, "1"},	     {"n", 0, "0"},	 {"o", -EINVAL, "0"},
+		{"2", -EINVAL, "0"}, {"", -EINVAL, "0"}, {"1\n", 0, "1"},
+	};
+
+	expect(PF "sriov_drivers_autoprobe", "1\n");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_int_equal(put(PF "sriov_drivers_autoprobe", rows[i].text), rows[i].want);
+		expect_line(PF "sriov_drivers_autoprobe", rows[i].now);
+	}
 }
