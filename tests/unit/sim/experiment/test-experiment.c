@@ -1,13 +1,143 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests the control loop: the input of the policy, and the effects of its decisions. */
+/*
+ * Tests the control loop with an experiment from a text: the input of the policy, the effects of
+ * its decisions, and the life of an offer. The stub policy records its input, and makes the
+ * decisions that the test sets.
+ */
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "sched/sched.h"
-#include "sim/model/sim.h"
-#include "tests/unit/sim/experiment/test-experiment.h"
+#include "sim/experiment/experiment.h"
 #include "sim/experiment/recording.h"
+#include "sim/model/sim.h"
+#include "tests/unit/temp-file.h"
 #include "tests/unit/unit.h"
+
+#define EVENTS_MAX 512
+#define THREE	   "[scenario]\nseconds = 60\n[tenant a]\nworkload = glxgears\ntarget_fps = 140\n"
+
+static struct scenario scenario; /* too large for the stack */
+static struct experiment *experiment;
+static struct err err;
+
+/* All reported events. */
+static struct {
+	double t_s;
+	char kind[16], vgpu[ID_MAX];
+} events[EVENTS_MAX];
+static int n_events;
+
+/* The last input of the stub policy. The stub policy never moves a cap. */
+static struct policy_gpu seen;
+static struct policy_vgpu seen_vgpus[POLICY_VGPUS_MAX];
+static bool offering, severe;
+static int fund_pct;
+
+static void stub_step(const struct policy_params *params, struct policy_gpu *gpu,
+		      struct policy_out *out)
+{
+	(void)params;
+	seen = *gpu;
+	memcpy(seen_vgpus, gpu->vgpus, (size_t)gpu->n_vgpus * sizeof(seen_vgpus[0]));
+	out->n_decisions = out->n_moves = 0;
+	gpu->conditions = severe ? POLICY_SEVERE_OVERLOAD : 0;
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		gpu->vgpus[i].broken = false;
+	if (severe)
+		out->decisions[out->n_decisions++] =
+			(struct policy_decision){.kind = POLICY_SEVERE, .vgpu = 0, .donor = -1};
+	if (offering)
+		out->decisions[out->n_decisions++] =
+			(struct policy_decision){.kind = POLICY_OFFER, .vgpu = -1, .donor = -1};
+}
+
+static int stub_fund(const struct policy_params *params, struct policy_gpu *gpu,
+		     const struct policy_terms *terms, struct policy_out *out)
+{
+	(void)params;
+	(void)gpu;
+	(void)terms;
+	out->n_decisions = out->n_moves = 0;
+	return fund_pct;
+}
+
+static const struct policy stub = {
+	.name = "stub", .step = stub_step, .fund = stub_fund, .give_back = policy_return};
+
+static void record_event(void *userdata, const struct experiment_event *event)
+{
+	(void)userdata;
+	assert_true(n_events < EVENTS_MAX);
+	events[n_events].t_s = event->t_s;
+	snprintf(events[n_events].kind, sizeof(events[0].kind), "%s", event->kind);
+	snprintf(events[n_events++].vgpu, sizeof(events[0].vgpu), "%s", event->vgpu);
+}
+
+/* Returns the number of events of @kind. *@ret_first_s: time of the first of these events. */
+static int count_events(const char *kind, double *ret_first_s)
+{
+	int n = 0;
+
+	for (int i = n_events; i-- > 0;)
+		if (strcmp(events[i].kind, kind) == 0) {
+			*ret_first_s = events[i].t_s;
+			n++;
+		}
+	return n;
+}
+
+static int begin(void)
+{
+	offering = severe = false;
+	fund_pct = 10;
+	n_events = 0;
+	return 0;
+}
+
+static int end(void)
+{
+	experiment = experiment_free(experiment);
+	scenario_fini(&scenario);
+	return 0;
+}
+
+static void make_with(const char *text, const struct policy *policy, uint64_t seed,
+		      const struct experiment_hooks *hooks)
+{
+	temp_file_write(text);
+	experiment = experiment_free(experiment);
+	scenario_fini(&scenario);
+	if (scenario_load(temp_file, &scenario, &err) < 0)
+		fail_msg("%s", err.msg);
+	if (experiment_new(&scenario, policy, seed, hooks, &experiment, &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+static void make(const char *text)
+{
+	static const struct experiment_hooks hooks = {.on_event = record_event};
+
+	make_with(text, &stub, 1, &hooks);
+}
+
+static void run_periods(int periods)
+{
+	while (periods-- > 0)
+		(void)experiment_step(experiment);
+}
+
+static struct experiment_summary summary(void)
+{
+	struct experiment_summary sum;
+
+	experiment_summarize(experiment, &sum);
+	return sum;
+}
 
 /* --- input of the policy --- */
 
@@ -390,4 +520,187 @@ TEST(a_load_above_the_cap_is_the_demand_unless_the_gpu_is_full)
 	assert_int_equal(recording_finish(recording, &err), 0);
 	assert_true(fabs(recording_facts(recording).censored_s - 10) < 1e-6);
 	recording_free(recording);
+}
+
+/* --- the life of an offer --- */
+
+#define CLOSE(got, wanted) assert_true(fabs((got) - (wanted)) < 1e-6)
+
+TEST(an_offer_is_claimed_and_kept)
+{
+	double at_s = 0;
+
+	offering = true;
+	make(THREE "[offer]\nprobation_s = 10\n[arrivals]\nstart = 2\n");
+	run_periods(1);
+	assert_int_equal(count_events("sold", &at_s), 3);
+	assert_int_equal(summary().sales, 1);
+	run_periods(1);
+	assert_int_equal(seen.n_vgpus, 3);
+	assert_true(seen.offered);
+	assert_int_equal(seen_vgpus[2].cap_pct, 10);
+	run_periods(8);
+	assert_int_equal(count_events("kept", &at_s), 0);
+	run_periods(1);
+	assert_int_equal(count_events("kept", &at_s), 1);
+	assert_int_equal((int)at_s, 11);
+	assert_int_equal(summary().kept, 1);
+	assert_int_equal(summary().sales, 1); /* the next offer is made in the next period */
+	run_periods(1);
+	assert_int_equal(summary().sales, 2);
+}
+
+TEST(an_offer_is_claimed_after_customer_s)
+{
+	double at_s = 0;
+
+	offering = true;
+	make(THREE "[offer]\ncustomer_s = 3\n[arrivals]\nstart = 1\n");
+	run_periods(3);
+	assert_int_equal(count_events("sold", &at_s), 1);
+	assert_true(seen.offered);
+	run_periods(1);
+	assert_int_equal(count_events("sold", &at_s), 2);
+	assert_int_equal((int)events[n_events - 1].t_s, 4);
+}
+
+TEST(an_open_offer_closes_when_it_cannot_be_funded)
+{
+	double at_s = 0;
+
+	offering = true;
+	make(THREE "[offer]\ncustomer_s = 5\n[arrivals]\nstart = 1\n");
+	run_periods(1);
+	fund_pct = -ENOSPC;
+	offering = false;
+	run_periods(2);
+	assert_int_equal(count_events("closed", &at_s), 1);
+	assert_false(seen.offered);
+	assert_int_equal(summary().sales, 0);
+}
+
+TEST(sales_stop_at_max_vgpus)
+{
+	offering = true;
+	make(THREE "[offer]\nmax_vgpus = 3\nprobation_s = 1\n[arrivals]\nstart = 2\n");
+	run_periods(30);
+	assert_int_equal(seen.n_vgpus, 3);
+	assert_false(seen.selling);
+	assert_int_equal(summary().offers, 1);
+}
+
+TEST(listed_tenants_arrive_once_and_in_order)
+{
+	offering = true;
+	make("[offer]\nprobation_s = 1\n[tenant x]\nworkload = idle\n"
+	     "[tenant y]\nworkload = idle\ncount = 2\n[arrivals]\ndraw = listed\n");
+	run_periods(30);
+	assert_int_equal(seen.n_vgpus, 3);
+	assert_string_equal(seen_vgpus[0].id, "v1-x");
+	assert_string_equal(seen_vgpus[1].id, "v2-y");
+	assert_string_equal(seen_vgpus[2].id, "v3-y");
+	assert_false(seen.selling);
+}
+
+TEST(severe_overload_fails_a_sale)
+{
+	double at_s = 0;
+
+	offering = severe = true;
+	make(THREE "[arrivals]\nstart = 1\n");
+	run_periods(30);
+	assert_int_equal(count_events("failed", &at_s), 1);
+	assert_int_equal((int)at_s, 4);
+	assert_true(seen.offered); /* the failed sale stays open until the newcomer leaves */
+	assert_int_equal(seen.n_vgpus, 2);
+	assert_int_equal(summary().failed, 1);
+	assert_int_equal((int)summary().severe_s, 30);
+}
+
+TEST(with_migration_a_failed_newcomer_leaves_and_selling_continues)
+{
+	double at_s = 0;
+
+	offering = true;
+	make("[scenario]\nmigrate = on\nmigrate_s = 2\n[tenant a]\nworkload = idle\n"
+	     "[tenant b]\nworkload = idle\narrive_s = 0\n");
+	run_periods(1);
+	severe = true;
+	run_periods(3);
+	assert_int_equal(count_events("failed", &at_s), 1);
+	severe = false;
+	run_periods(1); /* a second severe decision also removes tenant b */
+	run_periods(1);
+	assert_int_equal(summary().left, 2);
+	assert_int_equal(count_events("left", &at_s), 2);
+	offering = false;
+	run_periods(2);
+	assert_false(seen.offered);
+	offering = true;
+	run_periods(1);
+	assert_int_equal(summary().sales, 2);
+}
+
+TEST(a_move_has_a_blackout_and_a_price)
+{
+	struct experiment_summary sum;
+
+	severe = true;
+	make("[scenario]\nmigrate = on\nmigrate_s = 3\nmigrate_blackout_s = 1.5\n"
+	     "[price]\nprice_per_move = 0.6\n"
+	     "[tenant a]\nworkload = idle\narrive_s = 0\ncount = 3\n");
+	run_periods(1);
+	severe = false;
+	run_periods(19);
+	sum = summary();
+	assert_int_equal(sum.account.moves, 1);
+	assert_int_equal(sum.left, 1);
+	assert_true(experiment_vgpu_at(experiment, 0, NULL)->moved);
+	assert_false(experiment_vgpu_at(experiment, 1, NULL)->moved);
+	CLOSE(experiment_vgpu_at(experiment, 0, NULL)->left_s, 4);
+	CLOSE(sum.account.broken_s, 1.5);
+	CLOSE(sum.account.vgpu_s, 4 + 1.5 + 2 * 20);
+	CLOSE(sum.account.move_cost, 0.6);
+	CLOSE(sum.account.net_income, sum.account.revenue - sum.account.shortfall_penalty - 0.6);
+	CLOSE(sum.account.shortfall_penalty, 0.015);
+	CLOSE(sum.stay_median_s, 20);
+}
+
+TEST(the_other_hosts_take_only_migrate_capacity)
+{
+	static const struct {
+		const char *capacity;
+		int moves;
+		double stay_median_s;
+	} rows[] = {
+		{"", 4, 10}, {"migrate_capacity = 1\n", 1, 20}, {"migrate_capacity = 0\n", 0, 20}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char text[256];
+
+		severe = true;
+		snprintf(text, sizeof(text),
+			 "[scenario]\nmigrate = on\nmigrate_s = 3\n%s"
+			 "[tenant a]\nworkload = idle\narrive_s = 0\ncount = 4\n",
+			 rows[i].capacity);
+		make(text);
+		run_periods(20);
+		assert_true(seen.migrates);
+		assert_int_equal(summary().account.moves, rows[i].moves);
+		CLOSE(summary().stay_median_s, rows[i].stay_median_s);
+	}
+}
+
+TEST(a_tenant_that_leaves_by_itself_does_not_move)
+{
+	severe = true;
+	make("[scenario]\nmigrate = on\nmigrate_s = 10\nmigrate_blackout_s = 1\n"
+	     "migrate_capacity = 1\n"
+	     "[tenant a]\nworkload = idle\narrive_s = 0\nstay_s = 5\n"
+	     "[tenant b]\nworkload = idle\narrive_s = 0\n");
+	run_periods(20);
+	assert_int_equal(summary().left, 2);
+	assert_int_equal(summary().account.moves, 1);
+	assert_false(experiment_vgpu_at(experiment, 0, NULL)->moved);
+	assert_true(experiment_vgpu_at(experiment, 1, NULL)->moved);
 }
