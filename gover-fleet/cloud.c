@@ -102,13 +102,6 @@ static void add_leaks(const struct published_gpu *gpu, struct report *report)
 			add_leak(gpu, &gpu->classes[i], report);
 }
 
-static enum report_cloud state_of(int result)
-{
-	if (result == 0)
-		return REPORT_PUBLISHED;
-	return result == PUBLISHER_NO_ROOT ? REPORT_WAITING : REPORT_UNREACHABLE;
-}
-
 int cloud_publish(struct cloud *cloud, const struct wanted *wanted, struct report *report)
 {
 	struct err err = {""};
@@ -120,7 +113,9 @@ int cloud_publish(struct cloud *cloud, const struct wanted *wanted, struct repor
 	r = publisher_publish(cloud->publisher, wanted, &cloud->seen, &err);
 	if (r != 0)
 		cloud->seen.n_gpus = 0;
-	report->cloud = state_of(r);
+	report->cloud = r == 0			 ? REPORT_PUBLISHED
+			: r == PUBLISHER_NO_ROOT ? REPORT_WAITING
+						 : REPORT_UNREACHABLE;
 	COPY(report->address, cloud->address);
 	if (r != 0)
 		snprintf(report->problem, sizeof(report->problem), "%.255s", err.msg);

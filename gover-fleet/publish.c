@@ -154,12 +154,6 @@ static int hold_expiring(struct publish *p, const struct follower_view *view,
 	return hold_next_ms(view->state, now_ms);
 }
 
-/* Overload is a reason for a migration only after the cloud knows it. */
-static bool knows_overload(const struct publish *p, const struct report *report)
-{
-	return report->cloud == REPORT_PUBLISHED || !p->cloud;
-}
-
 static void update_mover(struct publish *p, const struct follower_view *view,
 			 enum mover_cloud cloud)
 {
@@ -190,7 +184,10 @@ static int publish_wanted(struct publish *p, const struct follower_view *view,
 	update_mover(p, view,
 		     p->logged == REPORT_PUBLISHED ? MOVER_CLOUD_LEARNS : MOVER_CLOUD_UNAWARE);
 	again_ms = cloud_publish(p->cloud, wanted, report);
-	update_mover(p, view, knows_overload(p, report) ? MOVER_CLOUD_KNOWS : MOVER_CLOUD_UNAWARE);
+	/* Overload is a reason for a migration only after the cloud knows it. */
+	update_mover(p, view,
+		     report->cloud == REPORT_PUBLISHED || !p->cloud ? MOVER_CLOUD_KNOWS
+								    : MOVER_CLOUD_UNAWARE);
 	name_leaks(view->state, report);
 	hold_ms = hold_expiring(p, view, wanted);
 	if (hold_ms < again_ms)
@@ -203,13 +200,6 @@ static int publish_wanted(struct publish *p, const struct follower_view *view,
 }
 
 /* --- report --- */
-
-static void add_migrations(const struct mover_status *status, struct report *report)
-{
-	report->migrations_requested = (int)status->requested;
-	report->migrations_completed = (int)status->completed;
-	report->migrations_failed = (int)status->failed;
-}
 
 static void send_report(struct publish *p, const struct report *report)
 {
@@ -420,7 +410,9 @@ static int run_round(struct publish *p)
 	again_ms = publish_wanted(p, &gover, &wanted, &report);
 	if (parts->mover) {
 		mover_status(parts->mover, &mover);
-		add_migrations(&mover, &report);
+		report.migrations_requested = (int)mover.requested;
+		report.migrations_completed = (int)mover.completed;
+		report.migrations_failed = (int)mover.failed;
 	}
 	hook_server_count(parts->server, &status.hook);
 	if (parts->reconciler)
