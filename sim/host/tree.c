@@ -754,25 +754,20 @@ static int store_demand(const struct tree_node *node, const char *text)
 	return 0;
 }
 
+/* A function that stores the percentage @pct. */
+#define STORE_PCT(file, result)                                                 \
+	static int store_##file(const struct tree_node *node, const char *text) \
+	{                                                                       \
+		int pct = 0, r = parse_pct(text, &pct);                         \
+                                                                                \
+		return r < 0 ? r : (result);                                    \
+	}
+
 SHOW_INT(id, node->vgpu->id)
 SHOW_INT(cap, sim_cap(node->vgpu->sim))
-
-static int store_cap(const struct tree_node *node, const char *text)
-{
-	int pct = 0, r = parse_pct(text, &pct);
-
-	return r < 0 ? r : sim_set_cap(node->gpu->sim, node->vgpu->sim, pct);
-}
-
+STORE_PCT(cap, sim_set_cap(node->gpu->sim, node->vgpu->sim, pct))
 SHOW_INT(initial_cap, sim_initial_cap(node->vgpu->sim))
-
-static int store_initial_cap(const struct tree_node *node, const char *text)
-{
-	int pct = 0, r = parse_pct(text, &pct);
-
-	return r < 0 ? r : sim_set_initial_cap(node->vgpu->sim, pct);
-}
-
+STORE_PCT(initial_cap, sim_set_initial_cap(node->vgpu->sim, pct))
 SHOW_INT(busy, sim_vgpu_busy_ns(node->vgpu->sim))
 SHOW_INT(sched, sim_vgpu_sched_ns(node->gpu->sim, node->vgpu->sim))
 SHOW_INT(lease, sim_lease_ms(node->vgpu->sim))
@@ -788,13 +783,7 @@ static int store_lease(const struct tree_node *node, const char *text)
 }
 
 SHOW_INT(ceiling, sim_ceiling(node->vgpu->sim))
-
-static int store_ceiling(const struct tree_node *node, const char *text)
-{
-	int pct = 0, r = parse_pct(text, &pct);
-
-	return r < 0 ? r : sim_set_ceiling(node->vgpu->sim, pct);
-}
+STORE_PCT(ceiling, sim_set_ceiling(node->vgpu->sim, pct))
 
 static const struct tree_attr gvt_attrs[] = {
 	{TREE_GPU, "gover_sharing", 0644, show_sharing, store_sharing},
