@@ -731,11 +731,13 @@ enum ctl_exit verb_doctor(struct ctl *ctl, const struct args *args)
 	input.refused = r == CLIENT_REFUSED;
 	report = make_report(&input);
 	done = field_true(report, "ok") ? CTL_DONE : CTL_FAILED;
-	if (ctl->writer.json)
+	if (ctl->writer.json) {
 		writer_json(&ctl->writer, report);
-	else
-		json_array_foreach (json_object_get(report, "checks"), i, finding)
+	} else {
+		json_array_foreach (json_object_get(report, "checks"), i, finding) {
 			print(&ctl->writer, finding);
+		}
+	}
 	json_decref(report);
 	return done;
 }
