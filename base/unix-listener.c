@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Listening on a unix socket. Never takes the name of a socket that another process listens on. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The writing connection and its statements. Only one thread may use a connection. */
+/*
+ * The writing connection, its statements and its roll-ups. A damaged database is set aside when it
+ * is opened. Only one thread may use a connection.
+ */
 #ifndef DB_STORE_H
 #define DB_STORE_H
 

@@ -143,8 +143,8 @@ static inline void glx_swap(unsigned int hook, void *display, unsigned long draw
 #define UNPACK(...) __VA_ARGS__
 
 /*
- * Defines the like of glx_swap() for a function with a result. @failure: the result without a real
- * function. @success: whether the function has presented the frame.
+ * Defines a hook like glx_swap() for a function that returns a result. @failure: the result if the
+ * real function is missing. @success: true if the function has presented the frame.
  */
 #define PRESENT(name, type, shape, api, failure, success, parameters, arguments) \
 	static inline type name(unsigned int hook, UNPACK parameters)            \

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line of gover-d. Its options override the configuration file. */
+/*
+ * The command line of gover-d, whose options override the configuration file, and the findings
+ * about this host and its configuration as JSON.
+ */
 #include <errno.h>
 #include <getopt.h>
 #include <jansson.h>

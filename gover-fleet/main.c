@@ -273,7 +273,7 @@ static int run_withdrawal(const struct fleet_config *config, struct err *reterr)
 	const struct report report = {.cloud = REPORT_WITHDRAWN};
 	struct client *client = NULL;
 	struct cloud *cloud = NULL;
-	struct err err; /* a gover-d that does not answer is no error */
+	struct err err; /* not used: the withdrawal succeeds even if gover-d does not answer */
 	int r = client_new(config->gover_socket, NULL, &client, reterr);
 
 	if (r < 0)

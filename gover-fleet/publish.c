@@ -184,7 +184,7 @@ static int publish_wanted(struct publish *p, const struct follower_view *view,
 	update_mover(p, view,
 		     p->logged == REPORT_PUBLISHED ? MOVER_CLOUD_LEARNS : MOVER_CLOUD_UNAWARE);
 	again_ms = cloud_publish(p->cloud, wanted, report);
-	/* Overload is a reason for a migration only after the cloud knows it. */
+	/* Overload is a reason for a migration only after it was published to the cloud. */
 	update_mover(p, view,
 		     report->cloud == REPORT_PUBLISHED || !p->cloud ? MOVER_CLOUD_KNOWS
 								    : MOVER_CLOUD_UNAWARE);

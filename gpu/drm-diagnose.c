@@ -3,7 +3,6 @@
  * The checks of the sources of backend drm (monitor/truth/). A source that this host does not have
  * is reported only if the daemon uses backend drm.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The names of backend drm: [gpu] parent, the GPU that it selects in sysfs, and the ids of vGPUs.
- */
+/* Names of backend drm: [gpu] parent, the GPU in sysfs, and the ids of vGPUs. */
 #ifndef GPU_DRM_H
 #define GPU_DRM_H
 

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "gpu/diagnose.h"

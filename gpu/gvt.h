@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the checks of a host share with the backend of GVT-g. */
+/* Files and checks that the backend of GVT-g and gvt-diagnose.c share. */
 #ifndef GPU_GVT_H
 #define GPU_GVT_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Plans rule 9: computes the cap that a newcomer would get now. Rule 4: offers one more vGPU after
- * a calm time if the GPU has room. */
+/* Rules 4, 8, 9, 10 and 12: offers, and the caps that follow from sales and from an operator. */
 #ifndef POLICY_FUND_H
 #define POLICY_FUND_H
 

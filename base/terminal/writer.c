@@ -4,7 +4,6 @@
  * sequences are written to terminals only. A table that is wider than the terminal has its long
  * texts below each row, wrapped between words, or becomes records.
  */
-#include <errno.h>
 #include <langinfo.h>
 #include <libsmartcols/libsmartcols.h>
 #include <math.h>
@@ -233,7 +232,8 @@ void writer_format_cell(const struct writer *writer, const struct writer_column 
 	writer_mask_controls(text);
 }
 
-int writer_width(const char *text)
+/* Returns the width of @text in terminal columns. */
+static int width_of(const char *text)
 {
 	wchar_t wide[WRITER_CELL_MAX];
 	size_t n = mbstowcs(wide, text, WRITER_CELL_MAX);
@@ -264,7 +264,7 @@ static size_t fit_words(const char *text, int columns)
 		next += strspn(text + next, " ");
 		next += word_length(text + next);
 		snprintf(part, sizeof(part), "%.*s", (int)next, text);
-		if (next >= sizeof(part) || writer_width(part) > columns)
+		if (next >= sizeof(part) || width_of(part) > columns)
 			break;
 		end = next;
 	}
@@ -295,7 +295,7 @@ void writer_wrap(const struct writer *writer, int at, int indent, const char *te
 void writer_paragraph(const struct writer *writer, const char *first, int indent, const char *text)
 {
 	fputs(first, writer->out);
-	writer_wrap(writer, writer_width(first), indent, text);
+	writer_wrap(writer, width_of(first), indent, text);
 	fputc('\n', writer->out);
 }
 
@@ -425,9 +425,8 @@ static int table_width(const struct writer *writer, const struct writer_column *
 	int sum = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		int widest = is_long(&columns[i]) && !all
-				     ? -1
-				     : writer_width(head_of(&columns[i], rows));
+		int widest =
+			is_long(&columns[i]) && !all ? -1 : width_of(head_of(&columns[i], rows));
 
 		json_array_foreach (rows, r, row) {
 			int width;
@@ -435,7 +434,7 @@ static int table_width(const struct writer *writer, const struct writer_column *
 			if (widest < 0)
 				break;
 			writer_format_cell(writer, &columns[i], row, text);
-			width = writer_width(text);
+			width = width_of(text);
 			widest = width > widest ? width : widest;
 		}
 		sum += widest + 1;

@@ -122,9 +122,6 @@ void writer_reply(const struct writer *writer, const struct reply *reply);
 void writer_format_cell(const struct writer *writer, const struct writer_column *column,
 			const json_t *row, char text[WRITER_CELL_MAX]);
 
-/* Returns the width of @text in terminal columns. */
-int writer_width(const char *text);
-
 /*
  * Returns true if the heading and the key @other_head and @other_key of @column apply to @row.
  */

@@ -74,25 +74,25 @@ static void advance_virtual(struct arbiter *arbiter)
 		limit_tag(arbiter, tenant);
 }
 
-void arbiter_fair_join(struct arbiter *arbiter, struct arbiter_tenant *tenant)
+static void join(struct arbiter *arbiter, struct arbiter_tenant *tenant)
 {
 	tenant->tag = arbiter->virtual_ns;
 }
 
-void arbiter_fair_wake(struct arbiter *arbiter, struct arbiter_tenant *tenant, bool rested)
+static void wake(struct arbiter *arbiter, struct arbiter_tenant *tenant, bool rested)
 {
 	if (rested && is_behind(tenant->tag, arbiter->virtual_ns))
 		tenant->tag = arbiter->virtual_ns;
 }
 
-struct arbiter_tenant *arbiter_fair_choose(struct arbiter *arbiter)
+static struct arbiter_tenant *choose(struct arbiter *arbiter)
 {
 	advance_virtual(arbiter);
 	return find_least(arbiter);
 }
 
-void arbiter_fair_charge(struct arbiter *arbiter, struct arbiter_tenant *tenant, uint64_t device_ns,
-			 uint32_t units)
+static void charge(struct arbiter *arbiter, struct arbiter_tenant *tenant, uint64_t device_ns,
+		   uint32_t units)
 {
 	(void)units;
 	tenant->tag += tag_units(tenant, device_ns);
@@ -124,7 +124,7 @@ static struct arbiter_tenant *guarantee_choose(struct arbiter *arbiter)
 	bool guaranteed = tenant != NULL;
 
 	if (!guaranteed)
-		tenant = arbiter_fair_choose(arbiter);
+		tenant = choose(arbiter);
 	tenant->guaranteed = guaranteed;
 	return tenant;
 }
@@ -143,19 +143,19 @@ static void guarantee_charge(struct arbiter *arbiter, struct arbiter_tenant *ten
 	if (tenant->guaranteed && arbiter->contended)
 		arbiter_spend(&tenant->guarantee_budget, device_ns);
 	else
-		arbiter_fair_charge(arbiter, tenant, device_ns, units);
+		charge(arbiter, tenant, device_ns, units);
 }
 
 const struct arbiter_rule arbiter_rule_fair = {
-	.join = arbiter_fair_join,
-	.wake = arbiter_fair_wake,
-	.choose = arbiter_fair_choose,
-	.charge = arbiter_fair_charge,
+	.join = join,
+	.wake = wake,
+	.choose = choose,
+	.charge = charge,
 };
 
 const struct arbiter_rule arbiter_rule_guarantee = {
-	.join = arbiter_fair_join,
-	.wake = arbiter_fair_wake,
+	.join = join,
+	.wake = wake,
 	.choose = guarantee_choose,
 	.slice = guarantee_slice,
 	.charge = guarantee_charge,

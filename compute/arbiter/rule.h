@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The interface between the life of a turn (turn.c) and the disciplines, and what both use. Only
+ * The interface between turn.c and the disciplines, and the functions that both use. Only
  * compute/arbiter/ includes this file. A discipline decides the order and the slices. Turns,
  * leases, caps and accounting are the same in all disciplines.
  */
@@ -78,13 +78,5 @@ bool arbiter_can_run(const struct arbiter *arbiter, const struct arbiter_tenant 
 
 /* Returns whether @tenant has the turn. */
 bool arbiter_holds(const struct arbiter *arbiter, const struct arbiter_tenant *tenant);
-
-/* --- fair.c, for discipline guarantee --- */
-
-void arbiter_fair_join(struct arbiter *arbiter, struct arbiter_tenant *tenant);
-void arbiter_fair_wake(struct arbiter *arbiter, struct arbiter_tenant *tenant, bool rested);
-struct arbiter_tenant *arbiter_fair_choose(struct arbiter *arbiter);
-void arbiter_fair_charge(struct arbiter *arbiter, struct arbiter_tenant *tenant, uint64_t device_ns,
-			 uint32_t units);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sliced launches. The calling thread submits all parts of a launch before it returns, as it would
- * wait for its turn with a whole launch. In a queue that executes out of order, each part waits for
- * the one before, so that the last part is complete after all others.
+ * Sliced launches, and the records of programs, kernels and events that they need. The calling
+ * thread submits all parts of a launch before it returns, as it would wait for its turn with a
+ * whole launch. In a queue that executes out of order, each part waits for the one before, so that
+ * the last part is complete after all others.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -408,7 +409,7 @@ void slice_note_build(cl_program handle, cl_uint n, const cl_device_id *devices,
 	(void)pthread_mutex_unlock(&program->mutex);
 }
 
-/* Returns true if the target says that variables of the program live longer than a launch. */
+/* Returns true if the target reports that variables of the program outlive a launch. */
 static bool has_variables(cl_program twin)
 {
 	cl_device_id device;

@@ -84,7 +84,7 @@ static struct {
 } derived[DERIVED_MAX];
 static unsigned int n_derived;
 
-/* Forgets all roots of queues that are no longer living. */
+/* Removes roots that no longer exist from all queues. */
 static void keep_roots(void)
 {
 	for (size_t i = 0; i < QUEUES_MAX; i++)
@@ -519,7 +519,8 @@ static void sweep_flight(struct flight *flight, uintptr_t ticket)
 		track(end_taken(flight, status));
 		return;
 	}
-	/* A callback that came while the ticket was taken has done nothing: ask once more. */
+	/* A callback that came while the ticket was taken has done nothing: read the status once
+	 * more. */
 	(void)target.clRetainEvent(event);
 	__atomic_store_n(&flight->ticket, ticket, __ATOMIC_RELEASE);
 	leave();
@@ -737,7 +738,7 @@ bool submit_depends(cl_command_queue handle, cl_uint n, const cl_event *list)
 	return queue && roots_with(queue, n, list);
 }
 
-/* Fills a submission, except of its prediction and its time. */
+/* Fills a submission, except its prediction and its time. */
 static bool begin(struct submission *s, cl_command_queue handle, cl_uint n, const cl_event *list,
 		  cl_event *event)
 {

@@ -732,7 +732,7 @@ static bool is_drained(struct accelerator *accelerator, struct accelerator_tenan
 	report(accelerator, tenant, now_ns);
 	if (!busy)
 		return true;
-	/* Work that takes longer than predicted says nothing about its end. */
+	/* The end of work that takes longer than predicted is not known. */
 	if (ends_ns <= now_ns)
 		return false;
 	if (ends_ns <= now_ns + ACCELERATOR_HANDOVER_NS)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Batches of submissions and their device time. */
-#include <stddef.h>
 
 #include "compute/tenant/batch.h"
 

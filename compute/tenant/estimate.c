@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* A hash table with open addressing. Entries are claimed with a compare-and-swap, never freed. */
-#include <stddef.h>
 
 #include "compute/tenant/estimate.h"
 

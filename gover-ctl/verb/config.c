@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/cleanup.h"
 #include "base/terminal/field.h"
 #include "gover-ctl/unit.h"
 #include "gover-ctl/program.h"

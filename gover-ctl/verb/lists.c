@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The verbs `alerts`, `ack`, `audit`, `decisions`, `history` and `silence ...`. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The verbs `policy show` and `policy set`.
- */
+/* The verbs `policy show` and `policy set`. */
 #include <errno.h>
 #include <float.h>
 #include <stdbool.h>

@@ -3,9 +3,7 @@
  * `watch`: prints events, one per line. Reconnects if the daemon restarts, and then prints the
  * decisions that were made during the interruption.
  */
-#include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"

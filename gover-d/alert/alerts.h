@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Alerts: conditions with a start and an end. In every tick the caller reports the conditions that
- * hold (alerts_hold). An alert is raised when its condition was reported in enough ticks, and
- * cleared when its condition was absent for enough ticks. kinds.h defines both numbers for each
- * kind of alert. A late tick, or a tick in which the condition is unknown (alerts_mark_unknown),
- * does not count as a tick without the condition.
+ * Alerts: conditions with a start and an end. Silences mute the alerts that match all selectors. In
+ * every tick the caller reports the conditions that hold (alerts_hold). An alert is raised when its
+ * condition was reported in enough ticks, and cleared when its condition was absent for enough
+ * ticks. kinds.h defines both numbers for each kind of alert. A late tick, or a tick in which the
+ * condition is unknown (alerts_mark_unknown), does not count as a tick without the condition.
  */
 #ifndef GOVER_D_ALERT_ALERTS_H
 #define GOVER_D_ALERT_ALERTS_H

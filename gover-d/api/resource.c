@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "db/db.h"
 #include "gover-d/alert/alerts.h"
 #include "gover-d/api/metrics.h"

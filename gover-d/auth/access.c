@@ -8,7 +8,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/cleanup.h"
 #include "gover-d/auth/access.h"
 #include "gover-d/auth/users.h"
 #include "gover-d/config/config.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Keeps the text of /etc/passwd in memory. Lookups are rare: only refused requests need a name. */
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,6 @@
  * section, because the fault may be the cause.
  */
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <curl/curl.h>
 #include <dirent.h>
 #include <errno.h>

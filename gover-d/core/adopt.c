@@ -5,10 +5,8 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "db/db.h"
 #include "gover-d/core/adopt.h"

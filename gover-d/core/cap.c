@@ -126,7 +126,8 @@ static enum cap_origin settle(struct manager *m, struct host_gpu *gpu, struct vg
 	return origin;
 }
 
-/* As settle(), for a vGPU that was adopted before: alerts and saves the contract at once. */
+/* Like settle(), for a vGPU that was adopted before. Also raises the alert and saves the contract.
+ */
 static enum cap_origin settle_adopted(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 				      int found_pct, bool lease_over, struct instant now)
 {
@@ -195,7 +196,7 @@ void cap_adopt(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int f
 		vgpu->cap_unknown = true; /* the next tick tries again */
 		return;
 	case CAP_NEW_INITIAL:
-	case CAP_NOT_KEPT:
+	case CAP_NOT_KEPT: /* does not occur: vgpu->kept is that of this device */
 	case CAP_FOREIGN:
 		break;
 	}

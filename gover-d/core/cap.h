@@ -29,7 +29,8 @@ int cap_check_now(struct manager *manager, struct host_gpu *gpu, struct vgpu *vg
 		  struct instant now, struct err *reterr);
 /*
  * Checks @found_pct, which was read just before a write and is not the cap that was expected.
- * Nothing was written. If the lease of the cap has ended, the next tick writes the last cap again.
+ * Nothing was written. A new initial cap of a vGPU without a contract is accepted. If the lease of
+ * the cap has ended, the next tick writes the last cap again.
  */
 void cap_check_found(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
 		     int found_pct, struct instant now);

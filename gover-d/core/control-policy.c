@@ -2,7 +2,6 @@
 /* PATCH /v1/policy: changes live parameters. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -3,8 +3,6 @@
  * Requests that change, hold and remove vGPUs. policy/ plans each request, actuate.c applies the
  * plan, and a decision records it.
  */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/xalloc.h"

@@ -3,9 +3,7 @@
  * Requests about GPUs, offers, alerts and silences, and the reports of gover-fleet. control-vgpu.c
  * and control-sale.c contain the requests about vGPUs.
  */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"

@@ -8,7 +8,6 @@
  * ones. A slot without any sample of the GPU is left out, because the daemon did not run. A vGPU
  * without a sample in a slot keeps its demand.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 /* Records decisions: stores them in memory and passes them to the observers. */
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "gover-d/core/record.h"

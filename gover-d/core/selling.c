@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A table of states in which nothing is sold, and the end of open offers. */
+/* A table of states in which nothing is sold, the end of open offers, and those of the last run. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -6,10 +6,8 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "gover-d/core/adopt.h"
 #include "gover-d/core/cap.h"
 #include "gover-d/core/control.h"

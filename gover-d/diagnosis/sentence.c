@@ -7,7 +7,6 @@
  * know, the command shows more.
  */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Decodes, encodes and copies contracts. All functions use the table of fields in contract.h. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

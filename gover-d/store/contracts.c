@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the contracts file, and reads it with strict checks. */
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Builds JSON values, objects and lists, and writes them as text. A value that JSON cannot
- * represent becomes null.
+ * Builds JSON values, objects and lists, writes them as text, and decodes objects strictly. A value
+ * that JSON cannot represent becomes null.
  */
 #ifndef GOVER_D_UTIL_JSON_H
 #define GOVER_D_UTIL_JSON_H

@@ -244,7 +244,7 @@ static int try_claim(struct claimer *claimer, const struct domain_wish *wish, in
 }
 
 /*
- * Completes the wish with what the cloud knows: the slot of a server without extra specs, and the
+ * Completes the wish with data from the cloud: the slot of a server without extra specs, and the
  * GPU. Returns 0, 1 if the domain wants no vGPU, or a negative errno.
  */
 static int complete_wish(struct claimer *claimer, struct domain_wish *wish, bool *ret_unverified,
@@ -607,8 +607,12 @@ void hook_server_count(struct hook_server *server, struct hook_server_counts *re
 #define ROUND_NS   (30 * NS_PER_S) /* limit of all requests of a round */
 #define EVERY_NS   (60 * NS_PER_S)
 #define RETRY_NS   (2 * NS_PER_S) /* after a round that left something to do */
-#define VERIFY_NS  (5 * NS_PER_S) /* the cloud is asked again about an unverified contract */
-/* Domains of Nova that the cloud knows without a slot: they are not asked about again. */
+#define VERIFY_NS \
+	(5 * NS_PER_S) /* until the next query of the cloud about an unverified contract */
+/*
+ * Domains of Nova to which the cloud has allocated no slot. The cloud is not queried about them
+ * again.
+ */
 #define STRANGERS_MAX DOMAINS_MAX
 
 struct reconciler {

@@ -2,7 +2,6 @@
 /* All sockets are non-blocking: poll() waits, so that each deadline is kept. */
 #include <errno.h>
 #include <jansson.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

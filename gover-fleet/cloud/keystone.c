@@ -16,7 +16,6 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "base/number.h"
 #include "base/rfc3339.h"
 #include "base/xalloc.h"
 #include "client/client.h"

@@ -54,7 +54,7 @@ int backoff_pause_ms(const struct backoff *backoff, uint32_t random)
 	return (int)(limit_ms - (int64_t)(random % (uint32_t)(limit_ms / 2 + 1)));
 }
 
-#define PATH_MAX_LENGTH 320
+#define PATH_BYTES 320
 
 /* Explains a refusal that no reading can resolve. */
 static int refused(const struct reply *reply, const char *what, struct err *reterr)
@@ -101,7 +101,7 @@ static int read_part(struct service *service, struct provider *provider, enum pa
 		     int64_t *ret_generation, struct err *reterr)
 {
 	CLEANUP_REPLY struct reply reply = {0};
-	char path[PATH_MAX_LENGTH];
+	char path[PATH_BYTES];
 	int r;
 
 	snprintf(path, sizeof(path), "/resource_providers/%s/%s", provider->id.uuid,
@@ -212,7 +212,7 @@ static int delete_provider(struct service *service, const struct provider *provi
 			   struct err *reterr)
 {
 	CLEANUP_REPLY struct reply reply = {0};
-	char path[PATH_MAX_LENGTH];
+	char path[PATH_BYTES];
 	int r;
 
 	snprintf(path, sizeof(path), "/resource_providers/%s", provider->id.uuid);
@@ -230,7 +230,7 @@ static int create_word(struct service *service, const char *folder, const char *
 		       struct err *reterr)
 {
 	CLEANUP_REPLY struct reply reply = {0};
-	char path[PATH_MAX_LENGTH];
+	char path[PATH_BYTES];
 	int r;
 
 	snprintf(path, sizeof(path), "/%s/%s", folder, name);
@@ -261,7 +261,7 @@ static int send_part(struct service *service, const struct provider *provider,
 		     const struct difference *difference, enum part part, struct reply *ret_reply,
 		     struct err *reterr)
 {
-	char path[PATH_MAX_LENGTH];
+	char path[PATH_BYTES];
 	int64_t generation = provider->id.generation;
 	json_t *body = part == INVENTORIES
 			       ? placement_encode_inventories(&difference->inventories, generation)
@@ -288,7 +288,7 @@ static int write_class(struct service *service, struct provider *provider,
 	struct placement_inventories *seen = &provider->seen.inventories;
 	int i = placement_find_inventory(seen, inventory->name);
 	CLEANUP_REPLY struct reply reply = {0};
-	char path[PATH_MAX_LENGTH];
+	char path[PATH_BYTES];
 	json_t *body = placement_encode_inventory(inventory, provider->id.generation);
 	int r;
 
@@ -298,7 +298,7 @@ static int write_class(struct service *service, struct provider *provider,
 	json_decref(body);
 	if (r < 0)
 		return r;
-	/* 400: the provider does not have the class, although its generation says so */
+	/* 400: the provider does not have the class, although the generation is unchanged */
 	if (reply.status == 400 || reply.status == 404 || reply.status == 409)
 		return changed(&reply, provider, reterr);
 	if (reply.status != 200)
@@ -459,7 +459,7 @@ static uint32_t random_number(void)
 static int find_root(struct publisher *p, struct err *reterr)
 {
 	CLEANUP_REPLY struct reply reply = {0};
-	char path[PATH_MAX_LENGTH];
+	char path[PATH_BYTES];
 	int r;
 
 	snprintf(path, sizeof(path), "/resource_providers?name=%s", p->host);
@@ -473,7 +473,7 @@ static int find_root(struct publisher *p, struct err *reterr)
 static int get_tree(struct publisher *p, struct placement_tree *ret_tree, struct err *reterr)
 {
 	CLEANUP_REPLY struct reply reply = {0};
-	char path[PATH_MAX_LENGTH];
+	char path[PATH_BYTES];
 	int r;
 
 	snprintf(path, sizeof(path), "/resource_providers?in_tree=%s", p->root);

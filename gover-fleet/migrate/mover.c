@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The thread follows each migration until it has ended, by Nova with a time limit for each phase,
- * and reports it to gover-d. It first asks gover-d for a migration of an earlier process.
+ * and reports it to gover-d. It first reads from gover-d a migration of an earlier process.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -99,7 +99,9 @@ void mover_config_default(struct mover_config *config)
 }
 
 /* Logs a message about @vgpu. */
-static void log_about(struct mover *mover, int priority, const char *vgpu, const char *format, ...)
+__attribute__((format(printf, 4, 5))) static void log_about(struct mover *mover, int priority,
+							    const char *vgpu, const char *format,
+							    ...)
 {
 	char text[2 * ADVICE_REASON_MAX + ERR_MSG_MAX];
 	va_list args;

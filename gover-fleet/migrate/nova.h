@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Live migration of a server by Nova. The caller asks once, then looks until the migration has
- * ended. Each call makes some requests with the time limit of the Keystone object, and repeats
+ * Live migration of a server by Nova. The caller requests the migration once, then polls until it
+ * has ended. Each call makes some requests with the time limit of the Keystone object, and repeats
  * none.
  *
  * Nova accepts a migration also if Placement is down, and then sets the server to ERROR. Therefore
- * Placement is asked first, and only its answer that another host has room starts a migration.
+ * Placement is queried first, and only its answer that another host has room starts a migration.
  */
 #ifndef GOVER_FLEET_MIGRATE_NOVA_H
 #define GOVER_FLEET_MIGRATE_NOVA_H

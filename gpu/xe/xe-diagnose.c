@@ -3,9 +3,7 @@
  * The checks of Intel GPUs with SR-IOV, in the order in which an administrator sets up a host:
  * driver, max_vfs, kernel version, sriov_numvfs, permissions, quanta, preemption timeout, PMU.
  */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loads the BPF program, assigns control groups to vGPUs, and reads the counters from mapped
- * memory.
+ * Loads the BPF program, finds the functions that present frames in library files, attaches the
+ * program to them, assigns control groups to vGPUs, and reads the counters from mapped memory. A
+ * library file may belong to a tenant, may be malformed, and may change while it is read.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -16,7 +17,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sums the reports of the programs in a virtual machine. No frame counts twice, and the number of
- * reporters is limited.
+ * reporters is limited. The sender is untrusted: a number from a message is never used as a size or
+ * an index.
  *
  * A program sends a message per second by its own clock. Between two ticks there may therefore be
  * no message or two messages of a program. The FPS of a program are the rate between its last two

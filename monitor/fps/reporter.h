@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The programs of one virtual machine that report frames (reporters). A reporter is identified by
- * the random id in its messages, so that its counters continue after a reconnection. Pure
- * functions: time is a parameter.
+ * the random id in its messages, so that its counters continue after a reconnection. Parses and
+ * checks the messages, and encodes the limit of the frame rate. Pure functions: time is a
+ * parameter.
  */
 #ifndef MONITOR_FPS_REPORTER_H
 #define MONITOR_FPS_REPORTER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Parses the text of /proc/PID/fdinfo/N of a DRM file, as Documentation/gpu/drm-usage-stats.rst of
- * Linux describes it. Pure.
+ * Linux describes it, and converts the counters of a client into the time that it has used. Pure.
  */
 #ifndef MONITOR_TRUTH_FDINFO_H
 #define MONITOR_TRUTH_FDINFO_H

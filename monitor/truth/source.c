@@ -6,7 +6,6 @@
 
 #include "base/backoff.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/xalloc.h"
 #include "monitor/truth/source.h"
 

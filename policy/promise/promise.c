@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Judges each period: demands, bad time, alarms and causes. */
+/* Judges each period: demands, bad time, its burn in the windows, alarms and causes. */
 #include <math.h>
 #include <string.h>
 

@@ -99,8 +99,9 @@ static void emit_decision(struct experiment *experiment, const struct policy_dec
 		experiment->hooks.on_event(experiment->hooks.userdata, &event);
 }
 
-static void emit(struct experiment *experiment, const char *kind, const char *vgpu,
-		 const char *format, ...)
+__attribute__((format(printf, 4, 5))) static void emit(struct experiment *experiment,
+						       const char *kind, const char *vgpu,
+						       const char *format, ...)
 {
 	char why[POLICY_WHY_MAX];
 	struct experiment_event event = {.t_s = experiment_now_s(experiment),

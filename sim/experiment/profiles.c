@@ -3,7 +3,6 @@
  * Demand profiles. To measure the profile of a tenant, the tenant runs alone on a GPU. This happens
  * when the profile is first needed.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 

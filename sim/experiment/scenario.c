@@ -12,7 +12,6 @@
 #include "base/parse.h"
 #include "base/xalloc.h"
 #include "policy/keys.h"
-#include "sched/sched.h"
 #include "sim/experiment/scenario.h"
 
 #define FILE_BYTES_MAX (1024 * 1024)

@@ -6,7 +6,6 @@
  * little. A large change makes one admission much later and searches the times of the following
  * admissions again.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>

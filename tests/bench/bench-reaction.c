@@ -14,7 +14,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "tests/bench/figures.h"
 #include "gpu/cgroup.h"
 #include "gpu/softgpu-cap.h"

@@ -6,7 +6,6 @@
  * The figures are medians of the CPU time of this process.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

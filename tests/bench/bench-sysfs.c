@@ -6,11 +6,9 @@
  * gpu/gvt.c does. It counts elapsed time, because gover-sim uses CPU time too. Its argument is the
  * mount folder of gover-sim. Each figure is the median of alternating rounds.
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

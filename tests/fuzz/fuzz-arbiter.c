@@ -70,7 +70,7 @@ static void arbiter_world_call(struct arbiter_world *world, const uint8_t call[3
 		arbiter_world_share(world, i, call[2]);
 		return;
 	}
-	switch (call[0] % 11) {
+	switch (call[0] % 11) { /* 6 and 8 are unused, so that the corpus keeps its meaning */
 	case 1:
 		arbiter_world_advance(world, ns);
 		break;

@@ -5,7 +5,6 @@
  * totals of its vGPU never decrease, the counted frames stay below the rate of a page, and the
  * values of each period are finite and within their bounds.
  */
-#include <math.h>
 
 #include "base/clock.h"
 #include "monitor/fps/page.h"

@@ -5,7 +5,6 @@
  * has a turn without end; none: no client ever has one; slices: turns of 6 ms, one client at a
  * time; slow: turns of 1 ms that begin each 10 ms. Exits with the status of COMMAND.
  */
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,6 @@
 #include <CL/cl.h>
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
  *   device      one line
  * Exits with 1 and prints the error if the arbiter has answered with one.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -5,7 +5,6 @@
  * With options it injects a fault first. With --watch it prints the state, then "end", for
  * each line of standard input, so that a test can measure without starting a program each time.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>

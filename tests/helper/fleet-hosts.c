@@ -17,7 +17,6 @@
  * Options: PLACEMENT-URL HOSTS THREADS TIMEOUT-MS RETRY-MAX-MS [KEYSTONE-URL SECRET-FILE]
  * Environment: FLEET_READ_MS is the read_ms of publisher_set_times().
  */
-#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>

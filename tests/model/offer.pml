@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of an offer: policy/offer.c, gover-d/core/offers.c, control-sale.c, change.c, load.c and adopt.c
- * (settle_offers()).
+ * The life of an offer: policy/offer.c, gover-d/core/offers.c, control-sale.c, change.c, load.c and selling.c
+ * (selling_resume()).
  *
  * Modelled: one GPU on which the daemon opens offers. Each client claims offers with an idempotency key and a vGPU of its
  * own, repeats a claim whose answer it missed, and removes its vGPU. A worker writes contracts.json; a write may fail.

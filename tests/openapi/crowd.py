@@ -45,7 +45,8 @@ for i in range(n):
         connection.sendall(first)
         clients.append((connection, rest))
 statuses = collections.Counter()
-# All of them go on before the first one reads, so that none waits for the changes of the others and reaches its time limit.
+# Each client sends its last bytes before the first client reads. Otherwise the later connections could reach their time limit
+# while the changes of the earlier ones are made.
 for connection, rest in clients:
     with contextlib.suppress(OSError):  # gover-d has refused the request and closed the connection
         connection.sendall(rest)

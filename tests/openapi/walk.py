@@ -525,9 +525,13 @@ def strangers(api, folder):
     wrong = {"Authorization": "Bearer gvr_wrong"}
     for _ in range(16):
         exchange(api.place, "GET", "/v1/host", headers=wrong)
-    # When a waiting time has passed, the next request is judged again, and begins a longer one.
+    # After a waiting time, the next invalid token is checked again and starts a longer waiting time.
+    checked = 0
     for method, path, _ in closed:
-        until(60, lambda: api.ask(method, an_address(path), headers=wrong, status={401, 429}).status == 429)
+        while api.ask(method, an_address(path), headers=wrong, status={401, 429}).status == 401:
+            checked += 1
+    if checked > 6:
+        api.complain(f"{checked} invalid tokens were checked without a waiting time")
 
 
 def elsewhere(api, folder):

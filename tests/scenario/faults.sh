@@ -1,4 +1,4 @@
-# A daemon that gets faults of tests/faults/inject.c. Sourced by a test, also instead of lib.sh.
+# A daemon that gets faults of tests/faults/inject.c. Sourced by a scenario, also instead of lib.sh.
 # shellcheck shell=sh disable=SC2154
 # shellcheck source=tests/scenario/lib.sh
 command -v finish >/dev/null || . "$(dirname "$0")/../lib.sh"

@@ -90,9 +90,9 @@ that() { # that PATH FILTER: succeeds if the daemon answers and the gojq filter 
   api GET "$1" | gojq -es "length == 1 and (.[0] | ($2))" >/dev/null
 }
 
-periods() { # periods N: waits for N more ticks, before a test that something did not happen
-  end=$(($(get /v1/host .ticks) + $1))
-  until_ok 60 that /v1/host ".ticks >= $end"
+periods() { # periods N: waits for N more ticks
+  ticks_before=$(get /v1/host .ticks)
+  until_ok 60 that /v1/host ".ticks >= $ticks_before + $1"
 }
 
 sell() { # sell ID CAP [WORKLOAD [MEMBERS]]: creates a contract; MEMBERS are further JSON members

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Replaces fsync() and fdatasync() in a test program whose files nobody needs after a crash. */
+/* Replaces fsync() and fdatasync() in a test program whose files are not needed after a crash. */
 #ifndef TESTS_UNIT_NO_DISK_H
 #define TESTS_UNIT_NO_DISK_H
 

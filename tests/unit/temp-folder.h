@@ -29,10 +29,8 @@ static inline int temp_folder_make(void)
 
 static inline int temp_folder_remove(void)
 {
-	char command[64];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", temp_folder);
-	return system(command);
+	remove_tree(temp_folder);
+	return 0;
 }
 
 #endif

@@ -3,7 +3,6 @@
  * Computes the bounds of bound.h. Sums are in percent x periods until the end. Period p of
  * bound.h has index p - 1 here.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 

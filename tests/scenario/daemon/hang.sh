@@ -1,7 +1,6 @@
 #!/bin/sh
 # A GPU whose files hang (gover-sim is stopped) delays nothing else: REST answers, the other GPU is steered, a new daemon
 # starts, and a daemon ends. When the GPU answers again, its caps are as before, also if their lease has expired.
-. "$(dirname "$0")/../lib.sh"
 GOVER_HOST=fuse period_ms=200 speed=5 lease_ms=3000
 . "$(dirname "$0")/../host.sh"
 

@@ -1,6 +1,5 @@
 #!/bin/sh
 # A busy time that no GPU can reach is not believed: the telemetry is invalid for this period, and no sample has the value.
-. "$(dirname "$0")/../lib.sh"
 # The telemetry is invalid for one period, which a slow machine must see.
 GOVER_HOST=fuse period_ms=1000 speed=1
 . "$(dirname "$0")/../host.sh"

@@ -1,6 +1,5 @@
 #!/bin/sh
 # A GPU whose readings take longer than a period does not stop the requests: periods are left out, and an alert says why.
-. "$(dirname "$0")/../lib.sh"
 GOVER_HOST=fuse period_ms=400 speed=1
 . "$(dirname "$0")/../host.sh"
 

@@ -52,8 +52,8 @@ place() { # place NAME: prints the hosts on which the domain runs
 sale_is() { # sale_is UUID FILTER: succeeds if FILTER is true for the state of the last offer that was sold to it
   that '/v1/offers?all=true' "[.offers[] | select(.vgpu == \"$1\")] | max_by(.id) | .state | $2"
 }
-# The program of a contract on host 1 cannot get its frames, even with the whole GPU. So each sale fails its probation, and the
-# newcomer should leave. On a slow machine the probation may end before the program begins: then the vGPU is sold again.
+# The program of a contract on host 1 cannot get its frames, even with the whole GPU, so the sale fails its probation and the
+# newcomer should leave. On a slow machine the probation may end before the program begins. The vGPU is then sold again.
 overload() { # overload NAME UUID: starts a domain on host 1 and fails its sale
   domain_xml "$1" "$2" default qemu >"$dir/$1.xml"
   for _ in 1 2 3 4 5; do
@@ -62,10 +62,11 @@ overload() { # overload NAME UUID: starts a domain on host 1 and fails its sale
     ok "host 1: domain $1 starts" virsh_ create "$dir/$1.xml"
     ok "it has a contract" sold "$2"
     load unkept frame:gpu_ms=20,cpu_ms=2
-    until_ok 60 sale_is "$2" '. != "probation"'
-    sale_is "$2" '. == "kept"' || break
+    ok "its probation ends" until_ok 60 sale_is "$2" '. != null and . != "probation"'
+    sale_is "$2" '. == "kept"' || return 0
     virsh_ destroy "$1" && until_ok 20 unsold "$2"
   done
+  ok "host 1: the sale of $1 fails its probation" false
 }
 
 # --- a migration ---

@@ -16,11 +16,10 @@ ok "a is on hold" until_ok 20 vgpu_is a .held
 is "at the written cap" "$(vgpu a .cap_pct)" "$foreign"
 is "an alert names it" "$(get /v1/alerts '.alerts[] | select(.name == "foreign_write") | .vgpu')" "$uuid_a"
 is "b is not on hold" "$(vgpu b .held)" false
-ticks=$(get /v1/host .ticks)
-ok "periods pass" until_ok 30 that /v1/host ".ticks > $ticks + 3"
+ok "periods pass" periods 4
 is "the daemon does not change the cap" "$(host_cap a)" "$foreign"
 host_write_cap b 50
-ok "more periods pass" until_ok 30 that /v1/host ".ticks > $ticks + 6"
+ok "more periods pass" periods 3
 is "a write of the same cap has no effect" "$(vgpu b .held)" false
 ctl vgpu release "$uuid_a" >/dev/null
 ok "after its release it gets the free cap" until_ok 20 cap_is a 50

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Checks the source tree: headers of files, the order of includes, sizes of functions and files.
+# Checks the source tree: headers of files, the order of includes, sizes of functions.
 # Reads the sources only and prints file and line of each violation.
-# shellcheck disable=SC2016 # what stands in single quotes is for awk
+# shellcheck disable=SC2016 # text in single quotes is for awk
 . "$(dirname "$0")/../lib.sh"
 cd "$top" || exit 1
 

@@ -2,7 +2,6 @@
 /* The simulated compute device: order, accounting, bursts, synchronous tenants. */
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "tests/bench/compute/device.h"
 #include "tests/unit/unit.h"

@@ -4,7 +4,6 @@
  * the daemon and sends one fixed reply over a unix socket.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

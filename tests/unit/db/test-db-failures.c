@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The writer survives locks, full disks and removed files. Lost records are counted. */
 #include <fcntl.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <sys/mount.h>

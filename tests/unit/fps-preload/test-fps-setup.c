@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* GOVER_FPS is parsed strictly; any invalid value turns counting off. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"

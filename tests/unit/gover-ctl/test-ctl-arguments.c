@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -299,8 +298,7 @@ TEST(help_lists_every_verb_and_option)
 			assert_non_null(strstr(text, args_get_option((enum option_id)id)->help));
 }
 
-/* Each verb is in the overview, alone or as a further word: "vgpu list|show". */
-TEST(help_fits_80_columns_and_its_overview_24_lines)
+TEST(help_fits_80_columns_and_its_overview_has_every_verb_in_24_lines)
 {
 	CLEANUP_FREE char *all = print_help(), *overview = NULL;
 	int lines = 0;
@@ -311,6 +309,7 @@ TEST(help_fits_80_columns_and_its_overview_24_lines)
 	fclose(out);
 	for (int group = 0; group < VERB_GROUPS; group++)
 		assert_non_null(strstr(overview, verbs_group((enum verb_group)group)->name));
+	/* Each verb is there alone or as a further word: "vgpu list|show". */
 	for (size_t i = 0; verbs_at(i); i++) {
 		const char *blank = strchr(verbs_at(i)->words, ' ');
 
@@ -322,7 +321,7 @@ TEST(help_fits_80_columns_and_its_overview_24_lines)
 			fail_msg("'%s': line too long", line);
 	for (const char *c = overview; *c; c++)
 		lines += *c == '\n';
-	assert_in_range(lines, 10, 23); /* and the prompt */
+	assert_in_range(lines, 10, 23); /* one line is left for the prompt */
 	for (char *line = strtok(overview, "\n"); line; line = strtok(NULL, "\n"))
 		if (strlen(line) > 80)
 			fail_msg("'%s': line too long", line);

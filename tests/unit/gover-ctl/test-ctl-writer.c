@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The output of gover-ctl: tables, records, JSON, and masked control characters.
+ * The output of gover-ctl: tables, records, JSON, masked control characters, and times relative to
+ * now.
  */
 #include <locale.h>
 #include <math.h>

@@ -173,6 +173,7 @@ TEST(groups_beyond_the_limit_are_listed_and_refused)
 {
 	struct gpu_vgpu *vgpu;
 	char group[64], *id = NULL;
+	int n_refused = 0;
 
 	for (int i = 0; i <= 256; i++) {
 		snprintf(group, sizeof(group), "system.slice/g%d", i);
@@ -181,8 +182,11 @@ TEST(groups_beyond_the_limit_are_listed_and_refused)
 	open_gpu();
 	(void)physical();
 	for (char *rest = (char *)(uintptr_t)list(), *word; (word = strsep(&rest, " "));)
-		if (strchr(word, '-'))
+		if (strchr(word, '-')) {
 			id = word;
+			n_refused++;
+		}
+	assert_int_equal(n_refused, 1);
 	assert_non_null(id);
 	*strchr(id, '=') = '\0';
 	assert_int_equal(gpu_drm_ops.attach(gpu, id, now_ns, &vgpu, &err), -ENOSPC);

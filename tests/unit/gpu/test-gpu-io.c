@@ -2,7 +2,6 @@
 /* Access to a GPU whose functions hang or are slow: no call waits for long, and nothing is lost. */
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The GVT-g backend on plain files in a temporary folder. The scenarios on gover-sim test what
- * plain files cannot do: counters, rejected values and expired leases.
+ * The GVT-g backend and its sharing on plain files in a temporary folder. The scenarios on
+ * gover-sim test what plain files cannot do: counters, rejected values and expired leases.
  */
 #include <sys/resource.h>
 
@@ -47,7 +47,7 @@ static void make_one_vgpu(void)
 	make_vgpu(P1, A, 30);
 }
 
-/* Opens this GPU. */
+/* Creates and opens a GPU that has the vGPU A. */
 static void open_one_vgpu(void)
 {
 	make_one_vgpu();

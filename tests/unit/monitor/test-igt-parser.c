@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Parsing of the irregular output of intel_gpu_top. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -3,7 +3,6 @@
  * result. */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"

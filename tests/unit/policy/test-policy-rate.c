@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The rate that is compared with a target: slow units of work are counted over several periods. */
+/*
+ * The rate that is compared with a target: slow units of work are counted over several periods.
+ * Also the largest load and the 99th percentile of the last periods (policy/window.h).
+ */
 #include "policy/rate.h"
-#include "tests/unit/policy/test-policy.h"
 #include "policy/window.h"
+#include "tests/unit/policy/test-policy.h"
 
 #define PERIODS 400
 

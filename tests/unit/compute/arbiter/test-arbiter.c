@@ -1039,12 +1039,11 @@ TEST(a_sign_of_life_clears_a_revocation)
 
 TEST(the_lease_counts_from_the_last_sign_of_life)
 {
-	const struct arbiter_options options = {.slice_ns = NS_PER_S};
 	struct arbiter_tenant *holder;
 	uint64_t begun_ns;
 
-	holder = rig_begin("fair", 2);
-	rig.arbiter.options.slice_ns = options.slice_ns;
+	rig_begin("fair", 2);
+	rig.arbiter.options.slice_ns = NS_PER_S;
 	arbiter_end_turn(&rig.arbiter, rig.now_ns);
 	holder = rig_turn().tenant;
 	begun_ns = rig.now_ns;

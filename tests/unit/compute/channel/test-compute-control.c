@@ -174,8 +174,8 @@ TEST(a_reply_with_an_invalid_field_is_rejected)
 	REJECTED(bad.version++, parse_reply(&bad, &request), -EPROTO);
 	REJECTED(bad.verb++, parse_reply(&bad, &request), -EPROTO);
 	REJECTED(bad.serial++, parse_reply(&bad, &request), -EPROTO);
-	REJECTED(bad.next = 4, parse_reply(&bad, &request),
-		 -EPROTO); /* behind the last tenant: at least 5 */
+	/* It must be at least 5, the index after the last tenant. */
+	REJECTED(bad.next = 4, parse_reply(&bad, &request), -EPROTO);
 	REJECTED(bad.error = ENOENT, parse_reply(&bad, &request), -EPROTO); /* with tenants */
 	REJECTED(bad.tenant[1].index = 3, parse_reply(&bad, &request), -EPROTO);
 	REJECTED(bad.tenant[1].index = COMPUTE_TENANT_NONE, parse_reply(&bad, &request), -EPROTO);

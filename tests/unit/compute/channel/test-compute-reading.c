@@ -2,7 +2,6 @@
 /* The arbiter reads bounded values from a page, whatever the client writes. */
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "compute/channel/reading.h"
 #include "tests/unit/unit.h"

@@ -82,16 +82,16 @@ static cl_int release(void *handle)
 	return CL_SUCCESS;
 }
 
-#define COUNT(function, type, count)                    \
+#define HANDLE_CALL(function, type, call)               \
 	static cl_int CL_API_CALL function(type handle) \
 	{                                               \
-		return count(handle);                   \
+		return call(handle);                    \
 	}
 
-COUNT(retain_program, cl_program, retain)
-COUNT(release_program, cl_program, release)
-COUNT(retain_kernel, cl_kernel, retain)
-COUNT(release_kernel, cl_kernel, release)
+HANDLE_CALL(retain_program, cl_program, retain)
+HANDLE_CALL(release_program, cl_program, release)
+HANDLE_CALL(retain_kernel, cl_kernel, retain)
+HANDLE_CALL(release_kernel, cl_kernel, release)
 
 static cl_program CL_API_CALL create_program(cl_context context, cl_uint n, const char **texts,
 					     const size_t *lengths, cl_int *ret_err)

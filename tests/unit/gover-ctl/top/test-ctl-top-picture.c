@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The picture of `top`: the content, and the fit to terminals of every size.
+ * The picture and the view of `top`: the content, the fit to terminals of every size, sorting,
+ * filter, cursor and keys.
  */
 #include <locale.h>
 #include <math.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Descriptions of replies, time arguments, and values of `policy set`. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists: order, selection by labels, and formats. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Steps of `run`, and contract options. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

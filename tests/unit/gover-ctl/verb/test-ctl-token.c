@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Token files, and URLs that a token must not be sent to. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

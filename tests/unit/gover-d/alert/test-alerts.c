@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests when alerts are raised and cleared, and that each condition raises one alert. */
+/*
+ * Tests when alerts are raised and cleared, that each condition raises one alert, the owner that an
+ * alert names, and silences.
+ */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>

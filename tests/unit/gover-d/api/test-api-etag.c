@@ -188,8 +188,7 @@ TEST(an_invalid_request_is_rejected_before_its_condition)
 	assert_int_equal(manager->changes, 0);
 }
 
-/* --- idempotency keys of POST /v1/vgpus: repeated and different requests, limits, and restarts ---
- */
+/* --- idempotency keys of POST /v1/vgpus --- */
 
 static const struct api_reply *reply;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The history and the load of a GPU over REST: ranges and steps of requests, and replies from a
- * real database.
+ * The history, the load of a GPU and the economics over REST: ranges and steps of requests, and
+ * replies from a real database.
  */
 #include "tests/unit/gover-d/api/test-api.h"
 

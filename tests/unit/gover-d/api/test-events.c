@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The ring of events: ids, resumed readers, kinds, lost events, and readers that are too slow. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* GET /metrics: the text is valid for Prometheus, and the values equal those of the host. */
+/*
+ * GET /metrics: the text is valid for Prometheus, and the values equal those of the host; each
+ * percentage has a fraction, and frame times are a histogram.
+ */
 #include "tests/unit/gover-d/api/test-api.h"
 
 #include <ctype.h>

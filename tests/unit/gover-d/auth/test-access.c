@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Authorisation: every kind of caller on every kind of route, and how scopes are determined. */
+/*
+ * Authorisation: every kind of caller on every kind of route, how scopes are determined, and the
+ * subjects of client certificates.
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tokens (creation, lookup, revocation, file) and the limits of an address. */
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"

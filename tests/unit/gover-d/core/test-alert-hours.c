@@ -16,11 +16,12 @@
 #include "gover-d/core/state.h"
 #include "gover-d/core/tick.h"
 #include "tests/unit/gover-d/core/test-change.h"
+#include "tests/unit/temp-folder.h"
 #include "tests/unit/unit.h"
 
 #define HOUR_S 3600
 
-static char folder[64], poke[96];
+static char poke[96];
 static struct config config;
 static struct instant now;
 static struct manager *m;
@@ -30,16 +31,15 @@ static struct err err;
 
 static int set_up(void)
 {
-	strcpy(folder, "/tmp/gover-hours.XXXXXX");
-	if (!mkdtemp(folder))
+	if (temp_folder_make() < 0)
 		return -1;
-	snprintf(poke, sizeof(poke), "%s/poke", folder);
+	snprintf(poke, sizeof(poke), "%s/poke", temp_folder);
 	if (mkdir(poke, 0700) < 0)
 		return -1;
 	config_default(&config);
-	snprintf(config.state_dir, sizeof(config.state_dir), "%s/state", folder);
-	snprintf(config.socket, sizeof(config.socket), "%s/gover.sock", folder);
-	snprintf(config.fps_socket, sizeof(config.fps_socket), "%s/fps.sock", folder);
+	snprintf(config.state_dir, sizeof(config.state_dir), "%s/state", temp_folder);
+	snprintf(config.socket, sizeof(config.socket), "%s/gover.sock", temp_folder);
+	snprintf(config.fps_socket, sizeof(config.fps_socket), "%s/fps.sock", temp_folder);
 	snprintf(config.gpus[0].gpu.root, sizeof(config.gpus[0].gpu.root), "%s", poke);
 	strcpy(config.gpus[0].gpu.backend, "sim");
 	strcpy(config.gpus[0].gpu.sharing, "hard"); /* spare time repairs most of the faults */
@@ -54,11 +54,8 @@ static int set_up(void)
 
 static int tear_down(void)
 {
-	char command[128];
-
 	m = manager_free(m);
-	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
-	return system(command);
+	return temp_folder_remove();
 }
 
 FIXTURE(set_up, tear_down)
@@ -271,7 +268,7 @@ static void run_command(const char *word, const char *name, const char *text)
 	} else if (strcmp(word, "target") == 0) {
 		values.terms.target_fps = number;
 		change(name, CONTRACT_TARGET_FPS, &values);
-	} else if (strcmp(word, "sold") == 0) {
+	} else if (strcmp(word, "sell") == 0) {
 		values.terms.initial_cap_pct = number;
 		change(name, CONTRACT_INITIAL_CAP, &values);
 	} else if (strcmp(word, "floor") == 0) {
@@ -320,7 +317,7 @@ static void run_script(const char *script)
 #define RELEASE_OTHERS "release a; release b"
 
 /*
- * Commands: hold VGPU CAP, release VGPU, target VGPU FPS, sold VGPU CAP, floor VGPU CAP, mode MODE,
+ * Commands: hold VGPU CAP, release VGPU, target VGPU FPS, sell VGPU CAP, floor VGPU CAP, mode MODE,
  * policy NAME, ticks N, and poke FILE TEXT, which writes a file that the simulated GPU reads.
  */
 static const struct fault {
@@ -334,7 +331,7 @@ static const struct fault {
 	{"another program writes a low cap", "poke c.cap 10", "release c", PROMISE_FOREIGN_CAP, ""},
 	{"a target above the contract", "target c 100", "target c 60", PROMISE_CONTRACT_TOO_SMALL,
 	 ""},
-	{"a contract that is too small", "sold c 30", "sold c 60", PROMISE_CONTRACT_TOO_SMALL, ""},
+	{"a contract that is too small", "sell c 30", "sell c 60", PROMISE_CONTRACT_TOO_SMALL, ""},
 	{"a heavier scene than the contract", "poke c.workload frame:gpu_ms=14,cpu_ms=1",
 	 NORMAL_GUEST, PROMISE_CONTRACT_TOO_SMALL, ""},
 	{"a slow guest", "poke c.workload frame:gpu_ms=4,cpu_ms=40", NORMAL_GUEST,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Each column that a start uses has bounds, and the check names the column that is outside. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"

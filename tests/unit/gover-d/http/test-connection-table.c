@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The connection table: limits per client, which connection is evicted, and time limits. */
-#include <errno.h>
 #include <stdio.h>
 
 #include "base/clock.h"

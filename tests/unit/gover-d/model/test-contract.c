@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of contract fields, and the functions that use the table. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "gover-d/model/contract.h"
 #include "tests/unit/unit.h"
 

@@ -3,7 +3,6 @@
  * The ring of decisions: ids ascend, a full ring drops the oldest decision, and a walk visits every
  * decision.
  */
-#include <stdio.h>
 
 #include "gover-d/model/decisions.h"
 #include "tests/unit/unit.h"

@@ -2,7 +2,6 @@
 /* The operator's state in the contracts file: what is written is read back, and anything else is
  * rejected. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"

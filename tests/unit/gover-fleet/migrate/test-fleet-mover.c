@@ -322,7 +322,7 @@ TEST(test_without_the_role_migrations_are_advised_from_then_on)
 		     "--live-migration " FAKE_SERVER "`");
 }
 
-TEST_WITH(test_each_refusal_is_logged_once_and_nothing_is_reported, NULL, NULL)
+TEST_WITH(test_each_refusal_is_logged_once_and_nothing_is_reported, NULL, tear_down)
 {
 	static const struct {
 		const char *behaviour, *text;
@@ -360,7 +360,7 @@ TEST(test_a_refused_migration_is_asked_for_again)
 	until_reported("requested completed");
 }
 
-TEST_WITH(test_failures_are_reported_with_their_reason, NULL, NULL)
+TEST_WITH(test_failures_are_reported_with_their_reason, NULL, tear_down)
 {
 	static const struct {
 		const char *behaviour, *text;
@@ -648,7 +648,7 @@ TEST(test_the_migration_of_an_earlier_process_is_followed)
 	until_logged("it was migrated away lately and is back");
 }
 
-TEST_WITH(test_its_end_without_a_process_is_reported_with_the_time_of_nova, NULL, NULL)
+TEST_WITH(test_its_end_without_a_process_is_reported_with_the_time_of_nova, NULL, tear_down)
 {
 	static const struct {
 		const char *status, *reported;
@@ -771,7 +771,7 @@ TEST(test_a_destination_that_gover_d_knows_is_not_reported_again)
 	assert_string_equal(reported(), "");
 }
 
-TEST_WITH(test_by_libvirt_the_place_of_the_machine_is_the_result, NULL, NULL)
+TEST_WITH(test_by_libvirt_the_place_of_the_machine_is_the_result, NULL, tear_down)
 {
 	static const struct {
 		const char *vm, *reported;

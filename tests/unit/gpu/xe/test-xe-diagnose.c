@@ -2,7 +2,6 @@
 /* The checks of SR-IOV on hosts made of folders: none, each step of the setup, and a complete one.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Shares of the GPU from ticks. */
-#include "base/cleanup.h"
 #include "gpu/xe/usage.h"
 #include "tests/unit/unit.h"
 

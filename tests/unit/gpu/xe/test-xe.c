@@ -10,7 +10,6 @@
 #include "base/file.h"
 #include "gpu/xe/layout.c"
 #include "gpu/xe/pmu.h"
-#include "gpu/xe/quanta.h"
 #include "tests/unit/gpu/test-gvt.h"
 #include "tests/unit/unit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The scan finds the libraries in the loader cache and the libraries that the programs of a control
- * group use.
+ * group use. The BPF program and the library use the same buckets.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -9,9 +9,10 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "monitor/bpf/scan.h"
-#include "tests/unit/unit.h"
 #include "monitor/bpf/count.h"
+#include "monitor/bpf/scan.h"
+#include "tests/unit/temp-folder.h"
+#include "tests/unit/unit.h"
 
 TEST_WITH(libraries_that_present_are_known_by_name, NULL, NULL)
 {
@@ -25,26 +26,16 @@ TEST_WITH(libraries_that_present_are_known_by_name, NULL, NULL)
 	assert_false(fps_bpf_scan_is_library(""));
 }
 
-static char folder[64];
 static char found[16][160];
 static int n_found;
 
 static int make_folder(void)
 {
 	n_found = 0;
-	snprintf(folder, sizeof(folder), "/tmp/gover-test-scan.XXXXXX");
-	return mkdtemp(folder) ? 0 : -1;
+	return temp_folder_make();
 }
 
-static int remove_folder(void)
-{
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
-	return system(command);
-}
-
-FIXTURE(make_folder, remove_folder)
+FIXTURE(make_folder, temp_folder_remove)
 
 static void note(void *userdata, const char *path)
 {
@@ -57,7 +48,7 @@ static void put_file(const char *name, const void *bytes, size_t size)
 {
 	char path[160], *slash;
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(path, sizeof(path), "%s/%s", temp_folder, name);
 	slash = strrchr(path, '/');
 	*slash = '\0';
 	assert_int_equal(file_make_dirs(path), 0);
@@ -94,7 +85,7 @@ static int read_cache(const char *cache, size_t size)
 	char path[80];
 
 	put_file("cache", cache, size);
-	snprintf(path, sizeof(path), "%s/cache", folder);
+	snprintf(path, sizeof(path), "%s/cache", temp_folder);
 	return fps_bpf_scan_cache(path, note, NULL);
 }
 
@@ -132,8 +123,8 @@ TEST(programs_of_a_group_and_its_subgroups_are_scanned)
 	put_text("proc/11/maps", "01-02 r-xp 00001000 08:01 80 /libEGL.so.1");
 	put_text("group/cgroup.procs", "10\n0\n99\n");
 	put_text("group/below/cgroup.procs", "11\n");
-	snprintf(group, sizeof(group), "%s/group", folder);
-	snprintf(proc, sizeof(proc), "%s/proc", folder);
+	snprintf(group, sizeof(group), "%s/group", temp_folder);
+	snprintf(proc, sizeof(proc), "%s/proc", temp_folder);
 	scan = fps_bpf_scan_new(proc);
 	fps_bpf_scan_begin(scan);
 	fps_bpf_scan_group(scan, group, note, NULL);
@@ -156,8 +147,8 @@ TEST(old_programs_are_scanned_less_often)
 
 	put_text("proc/10/maps", "01-02 r-xp 00001000 08:01 80 /libEGL.so.1");
 	put_text("group/cgroup.procs", "10\n");
-	snprintf(group, sizeof(group), "%s/group", folder);
-	snprintf(proc, sizeof(proc), "%s/proc", folder);
+	snprintf(group, sizeof(group), "%s/group", temp_folder);
+	snprintf(proc, sizeof(proc), "%s/proc", temp_folder);
 	scan = fps_bpf_scan_new(proc);
 	for (int i = 0; i < 4 * FPS_BPF_SCAN_ROUND; i++) {
 		n_found = 0;

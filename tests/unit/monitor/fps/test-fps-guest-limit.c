@@ -6,7 +6,6 @@
 #include "tests/unit/monitor/fps/test-fps.h"
 
 #include <endian.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 

@@ -6,7 +6,6 @@
 #include "tests/unit/monitor/fps/test-fps.h"
 
 #include <endian.h>
-#include <stdlib.h>
 
 #include "fps-preload/message.h"
 
@@ -83,7 +82,7 @@ static void machine_end(struct machine *m)
 	assert_int_equal(unlink(m->path), 0);
 }
 
-#define SCAN_S 2 /* the hub scans the folder at most so often */
+#define SCAN_S 2 /* seconds between two scans of the folder by the hub */
 
 /* A virtual machine to which the hub has connected. */
 static struct machine machine_on(const char *name)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Messages of programs in virtual machines: parsing, plausibility, and rates. */
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The rate over a short period from a count of frames and the parts of frames at its ends. */
+/*
+ * The rate over a short period from a count of frames and the parts of frames at its ends; and the
+ * limits of connections.
+ */
 #include <math.h>
 #include <string.h>
 

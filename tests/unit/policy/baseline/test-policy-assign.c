@@ -3,7 +3,7 @@
  * Every policy with steady tenants: for any demands and initial caps, the caps stop moving after
  * some periods, and then no vGPU is short while another vGPU has unused cap. The use of a tenant is
  * the smaller of its demand and its cap. GOVER_TEST_SEED=N selects other tenants, GOVER_TEST_PCT=N
- * only that percentage of them.
+ * only that percentage of them. Then tables for the policies that assign shares.
  */
 #include <stdlib.h>
 

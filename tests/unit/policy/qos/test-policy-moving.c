@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Policy qos: the learned estimate of migrations of named vGPUs. */
+/*
+ * Policy qos: the learned estimate of migrations of named vGPUs, and how it is stored and loaded.
+ */
 #include "tests/unit/policy/test-policy.h"
 
 #include "policy/qos/moving.h"

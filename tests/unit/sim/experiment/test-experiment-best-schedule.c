@@ -2,7 +2,6 @@
 /* Tests the best schedule found: admission by offline search, and caps from known demand. */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"

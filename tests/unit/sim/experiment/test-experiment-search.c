@@ -2,10 +2,8 @@
 /* Tests the search for admission times with artificial rules whose best schedule is known. */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "sim/experiment/search.h"
 #include "tests/unit/unit.h"
 

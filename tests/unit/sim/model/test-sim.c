@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tests the simulated GPU: caps, the programs of the paper, and results that depend only on seeds
- * and calls. Lines printed with '#' are for information; no test depends on the speed of the
- * machine.
+ * and calls. Hashes compare the results with those of earlier versions. Lines printed with '#' are
+ * for information; no test depends on the speed of the machine.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -508,9 +508,11 @@ TEST(many_vgpus_get_their_caps)
 	}
 }
 
+/* --- hashes of the results --- */
+
 /*
- * --- the results are those of earlier versions: each is a hash of all counters in every interval
- * of 100 ms; if a hash changes, new figures cannot be compared with old figures ---
+ * Each hash covers all counters in every interval of 100 ms. If a hash changes, new figures cannot
+ * be compared with old figures.
  */
 
 #define TENANTS 8
