@@ -164,7 +164,7 @@ static void control_address(struct sockaddr_un *address)
 	snprintf(address->sun_path, sizeof(address->sun_path), "%s/s.control", temp_folder);
 }
 
-/* Starts the stand-in. It has one tenant, number 0. */
+/* Starts the fake arbiter. It has one tenant, number 0. */
 static void start_arbiter(void)
 {
 	struct sockaddr_un address;
@@ -572,7 +572,7 @@ TEST(a_dry_run_starts_and_adds_nothing)
 
 	dry.dry_run = true;
 	assert_int_equal(ops->create(gpu, "a", 30, &err), 0);
-	ops->close(gpu); /* the stand-in accepts one connection at a time */
+	ops->close(gpu); /* the fake arbiter accepts one connection at a time */
 	err.msg[0] = '\0';
 	assert_int_equal(ops->open(&dry, &watched, &err), 0);
 	assert_string_equal(err.msg, "");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Routes: the replies, rejected requests and deferred replies of each route; Accept-Encoding,
- * invalid bodies, audit rows, and times in requests. A stand-in replaces the daemon (test-api.h).
+ * invalid bodies, audit rows, and times in requests. The daemon is a fake (test-api.h).
  */
 #include "tests/unit/gover-d/api/test-api.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Requests over a real socket: complete, slow, in parts, too large, malformed; replies to clients
- * that have disconnected; and the listening sockets. A stand-in replaces the daemon (test-api.h).
+ * that have disconnected; and the listening sockets. The daemon is a fake (test-api.h).
  */
 #include "tests/unit/gover-d/http/test-api-http.h"
 
