@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/cl/record.h"
 #include "compute/cl/slice-plan.h"
 #include "compute/cl/slice-text.h"
 #include "compute/cl/slice.h"
@@ -30,6 +29,97 @@
 
 static bool is_on;	   /* written once */
 static unsigned int parts; /* the same; 0: as many as needed */
+
+/* --- tables of records --- */
+
+#define RECORD_BUCKETS 256
+
+/*
+ * The first member of a record of an object of the program. It counts the references that the
+ * program and other records hold.
+ */
+struct record {
+	struct record *next;
+	const void *handle;
+	unsigned int references;
+};
+
+/* Records by handle. */
+struct record_table {
+	pthread_mutex_t mutex;
+	struct record *buckets[RECORD_BUCKETS];
+};
+
+/* Returns the link to the record, or to NULL. The caller holds the lock. */
+static struct record **link_of(struct record_table *table, const void *handle)
+{
+	uintptr_t hash = ((uintptr_t)handle >> 4) * 2654435761u >> 8;
+	struct record **link = &table->buckets[hash % RECORD_BUCKETS];
+
+	while (*link && (*link)->handle != handle)
+		link = &(*link)->next;
+	return link;
+}
+
+/* Adds a record with one reference. */
+static void record_add(struct record_table *table, struct record *record, const void *handle)
+{
+	struct record **link;
+
+	record->handle = handle;
+	record->references = 1;
+	record->next = NULL;
+	(void)pthread_mutex_lock(&table->mutex);
+	link = link_of(table, handle);
+	record->next = *link;
+	*link = record;
+	(void)pthread_mutex_unlock(&table->mutex);
+}
+
+/* Returns the record, or NULL. It exists as long as the caller may use the object. */
+static struct record *record_find(struct record_table *table, const void *handle)
+{
+	struct record *record;
+
+	(void)pthread_mutex_lock(&table->mutex);
+	record = *link_of(table, handle);
+	(void)pthread_mutex_unlock(&table->mutex);
+	return record;
+}
+
+/* Adds a reference, if there is such a record. */
+static void record_retain(struct record_table *table, const void *handle)
+{
+	struct record *record;
+
+	(void)pthread_mutex_lock(&table->mutex);
+	record = *link_of(table, handle);
+	if (record)
+		record->references++;
+	(void)pthread_mutex_unlock(&table->mutex);
+}
+
+/*
+ * Gives a reference back, before the target releases the object: afterwards a new object may have
+ * the same handle. If it was the last one, returns the record, which is no longer in the table and
+ * belongs to the caller. Otherwise returns NULL.
+ */
+static struct record *record_release(struct record_table *table, const void *handle)
+{
+	struct record **link, *record;
+
+	(void)pthread_mutex_lock(&table->mutex);
+	link = link_of(table, handle);
+	record = *link;
+	if (record && --record->references == 0)
+		*link = record->next;
+	else
+		record = NULL;
+	(void)pthread_mutex_unlock(&table->mutex);
+	return record;
+}
+
+/* --- kernels, programs and launches --- */
 
 /*
  * All kernels of a build of a program with the same name. Many programs create a kernel for each
@@ -233,7 +323,7 @@ static void add_event(cl_event last, cl_event first)
 		return;
 	}
 	timed->first = first;
-	cl_record_add(&events, &timed->record, last);
+	record_add(&events, &timed->record, last);
 	(void)__atomic_add_fetch(&n_events, 1, __ATOMIC_RELEASE);
 }
 
@@ -244,7 +334,7 @@ cl_event slice_timed_event(cl_event event, cl_profiling_info name)
 	if (has_no_events() || name == CL_PROFILING_COMMAND_END ||
 	    name == CL_PROFILING_COMMAND_COMPLETE)
 		return event;
-	timed = (const struct timed *)cl_record_find(&events, event);
+	timed = (const struct timed *)record_find(&events, event);
 	return timed ? timed->first : event;
 }
 
@@ -253,14 +343,14 @@ static cl_int CL_API_CALL retain_event(cl_event event)
 	cl_int result = target.clRetainEvent(event);
 
 	if (result == CL_SUCCESS && !has_no_events())
-		cl_record_retain(&events, event);
+		record_retain(&events, event);
 	return result;
 }
 
 static cl_int CL_API_CALL release_event(cl_event event)
 {
 	struct timed *timed =
-		has_no_events() ? NULL : (struct timed *)cl_record_release(&events, event);
+		has_no_events() ? NULL : (struct timed *)record_release(&events, event);
 
 	if (timed) {
 		(void)__atomic_sub_fetch(&n_events, 1, __ATOMIC_RELEASE);
@@ -294,15 +384,15 @@ static void destroy_program(struct program *program)
 
 static struct program *hold_program(cl_program handle)
 {
-	cl_record_retain(&programs, handle);
-	return (struct program *)cl_record_find(&programs, handle);
+	record_retain(&programs, handle);
+	return (struct program *)record_find(&programs, handle);
 }
 
 static void drop_program(struct program *program)
 {
 	if (program)
 		destroy_program(
-			(struct program *)cl_record_release(&programs, program->record.handle));
+			(struct program *)record_release(&programs, program->record.handle));
 }
 
 static struct kind *kind_of(struct program *program, const char *name)
@@ -363,7 +453,7 @@ static cl_program CL_API_CALL create_program(cl_context context, cl_uint n, cons
 	program->number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED);
 	(void)pthread_mutex_init(&program->mutex, NULL);
 	if (program->text)
-		cl_record_add(&programs, &program->record, handle);
+		record_add(&programs, &program->record, handle);
 	else
 		destroy_program(program);
 	return handle;
@@ -374,20 +464,20 @@ static cl_int CL_API_CALL retain_program(cl_program handle)
 	cl_int result = target.clRetainProgram(handle);
 
 	if (result == CL_SUCCESS)
-		cl_record_retain(&programs, handle);
+		record_retain(&programs, handle);
 	return result;
 }
 
 static cl_int CL_API_CALL release_program(cl_program handle)
 {
-	destroy_program((struct program *)cl_record_release(&programs, handle));
+	destroy_program((struct program *)record_release(&programs, handle));
 	return target.clReleaseProgram(handle);
 }
 
 void slice_note_build(cl_program handle, cl_uint n, const cl_device_id *devices,
 		      const char *options)
 {
-	struct program *program = (struct program *)cl_record_find(&programs, handle);
+	struct program *program = (struct program *)record_find(&programs, handle);
 	cl_device_id *copy;
 
 	if (!program)
@@ -491,7 +581,7 @@ static struct record_table kernels = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static struct kernel *find_kernel(cl_kernel handle)
 {
-	return (struct kernel *)cl_record_find(&kernels, handle);
+	return (struct kernel *)record_find(&kernels, handle);
 }
 
 static void destroy_kernel(struct kernel *kernel)
@@ -565,7 +655,7 @@ static struct kernel *add_kernel(cl_kernel handle)
 		return NULL;
 	}
 	note_kind(handle, kernel->kind);
-	cl_record_add(&kernels, &kernel->record, handle);
+	record_add(&kernels, &kernel->record, handle);
 	return kernel;
 }
 
@@ -699,13 +789,13 @@ static cl_int CL_API_CALL retain_kernel(cl_kernel handle)
 	cl_int result = target.clRetainKernel(handle);
 
 	if (result == CL_SUCCESS)
-		cl_record_retain(&kernels, handle);
+		record_retain(&kernels, handle);
 	return result;
 }
 
 static cl_int CL_API_CALL release_kernel(cl_kernel handle)
 {
-	struct kernel *kernel = (struct kernel *)cl_record_release(&kernels, handle);
+	struct kernel *kernel = (struct kernel *)record_release(&kernels, handle);
 
 	if (kernel)
 		forget_kind(handle);
