@@ -188,7 +188,7 @@ double   := $(wildcard tests/double/*.c tests/double/device/*.c)
 $B/libgover-double.so: $(call objects,$(double) base/parse.c) tests/double/exports.map
 $B/libgover-cl.so: $(call objects,$(wildcard compute/cl/*.c compute/tenant/*.c)) compute/cl/exports.map \
                    $(call objects,$(addprefix fps-preload/,debug.c owned-fd.c sealed-memfd.c)) \
-                   $(call objects,$(addprefix compute/channel/,memfd.c message.c transfer.c))
+                   $(call objects,$(addprefix compute/channel/,memfd.c message.c))
 $B/libgover-fps.so $B/32/libgover-fps.so: private libs := -ldl -lm -pthread
 $B/libgover-fps.so $B/32/libgover-fps.so: private kind := -shared
 $(addprefix $B/,libgover-fps-layer.so 32/libgover-fps-layer.so libgover-double.so libgover-cl.so): \

@@ -30,7 +30,7 @@
 #include "base/file.h"
 #include "base/spawn.h"
 #include "base/xalloc.h"
-#include "compute/channel/control-client.h"
+#include "compute/channel/control.h"
 #include "gpu/cgroup-tree.h"
 #include "gpu/io.h"
 

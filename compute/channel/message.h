@@ -15,6 +15,8 @@
  * The bell is an eventfd. A client writes 1 to it when it starts to wait for a turn, and as the
  * flags of its slot say. It is the same for all clients: the arbiter reads all pages when it rings.
  * A client can ring at any rate, so the arbiter bounds the turns of its loop.
+ *
+ * The control protocol (control.h) uses the same transfer of packets.
  */
 #ifndef COMPUTE_CHANNEL_MESSAGE_H
 #define COMPUTE_CHANNEL_MESSAGE_H
@@ -74,5 +76,24 @@ int compute_message_parse_hello(const void *bytes, size_t size, unsigned int fds
 				struct compute_hello *ret_hello);
 int compute_message_parse_welcome(const void *bytes, size_t size, unsigned int fds,
 				  struct compute_welcome *ret_welcome);
+
+/* --- one packet with descriptors on a SOCK_SEQPACKET socket, without waiting --- */
+
+#define COMPUTE_TRANSFER_FDS_MAX 4
+
+/*
+ * Sends @size bytes with @n_fds (0 to COMPUTE_TRANSFER_FDS_MAX) descriptors, which stay open.
+ * Returns 0 or a negative errno. Never raises SIGPIPE.
+ */
+int compute_transfer_send(int sock, const void *bytes, size_t size, const int *fds,
+			  unsigned int n_fds);
+
+/*
+ * Receives a packet of at most @size bytes. Received descriptors (O_CLOEXEC) are stored in @fds,
+ * which has COMPUTE_TRANSFER_FDS_MAX elements; the caller closes them. Returns the size of the
+ * packet, 0 if the other side has closed the connection, or a negative errno: -EAGAIN: no packet;
+ * -EMSGSIZE: the packet was longer or had more descriptors; all of them are closed.
+ */
+int compute_transfer_receive(int sock, void *bytes, size_t size, int *fds, unsigned int *ret_n_fds);
 
 #endif

@@ -26,7 +26,6 @@
 #include "base/unix-listener.h"
 #include "compute/channel/memfd.h"
 #include "compute/channel/message.h"
-#include "compute/channel/transfer.h"
 #include "compute/server/accelerator.h"
 #include "compute/server/server.h"
 #include "gpu/cgroup.h"

@@ -14,7 +14,6 @@
 
 #include "compute/channel/memfd.h"
 #include "compute/channel/message.h"
-#include "compute/channel/transfer.h"
 #include "compute/tenant/clock.h"
 #include "compute/tenant/link.h"
 #include "compute/tenant/lock.h"

@@ -21,7 +21,6 @@
 
 #include "compute/channel/memfd.h"
 #include "compute/channel/message.h"
-#include "compute/channel/transfer.h"
 #include "tests/helper/scribble.h"
 
 #define WELCOME_MS    20000

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute/channel/control-client.h"
+#include "compute/channel/control.h"
 
 #define LIMIT_MS    5000
 #define TENANTS_MAX 1100

@@ -25,7 +25,6 @@
 #include "compute/channel/memfd.h"
 #include "compute/channel/message.h"
 #include "compute/channel/reading.h"
-#include "compute/channel/transfer.h"
 #include "compute/tenant/clock.h"
 
 #define FAKE_CLIENTS_MAX 16

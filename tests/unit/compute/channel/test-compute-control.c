@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "compute/channel/control-client.h"
-#include "compute/channel/transfer.h"
+#include "compute/channel/control.h"
+#include "compute/channel/message.h"
 #include "tests/unit/unit.h"
 
 /* A request with every member that @verb names. */

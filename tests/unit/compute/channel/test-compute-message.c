@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "compute/channel/message.h"
-#include "compute/channel/transfer.h"
 #include "compute/channel/wire.h"
 #include "tests/unit/truncated-fds.h"
 #include "tests/unit/unit.h"
