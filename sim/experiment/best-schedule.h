@@ -10,6 +10,8 @@
  * Without migration, no sale may fail its probation. The other rules are the same as for policies:
  * only one offer or probation at a time, a sum of caps of at most 100 %, and a fixed order of
  * tenants.
+ *
+ * Also measures the demand profile of each tenant, which is used here and for the upper bound.
  */
 #ifndef SIM_EXPERIMENT_BEST_SCHEDULE_H
 #define SIM_EXPERIMENT_BEST_SCHEDULE_H
@@ -48,5 +50,20 @@ int best_schedule_experiment(struct best_schedule *found,
 			     void (*on_event)(void *userdata, const struct experiment_event *event),
 			     void *userdata, struct experiment **ret_experiment,
 			     struct err *reterr);
+
+/* --- the demand profile of each tenant, measured by running the tenant alone on a GPU --- */
+
+struct profiles;
+
+struct profiles *profiles_new(const struct scenario *scenario, uint64_t seed);
+struct profiles *profiles_free(struct profiles *profiles); /* accepts NULL; returns NULL */
+
+/*
+ * Returns the percentage of the GPU that tenant number @draw, of kind @kind, needs in period
+ * @period after its arrival or, with shared_clock, after the start of the run. With a target frame
+ * rate this is the cost of that rate, otherwise the demand. The result is at most the contract.
+ */
+double profiles_need_pct(struct profiles *profiles, const struct scenario_tenant *kind,
+			 uint64_t draw, uint64_t period);
 
 #endif

@@ -8,8 +8,9 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
+#include "sim/experiment/best-schedule.h"
+#include "sim/experiment/experiment-state.h"
 #include "tests/bench/eval/bound.h"
-#include "sim/experiment/profiles.h"
 
 #define SERVED_SHARE 0.98
 #define SLACK	     1e-6 /* covers rounding of demands to float, as a fraction of the GPU */

@@ -6,7 +6,6 @@
 
 #include "base/cleanup.h"
 #include "sim/experiment/best-schedule.h"
-#include "sim/experiment/profiles.h"
 #include "tests/unit/temp-file.h"
 #include "tests/unit/unit.h"
 
