@@ -7,7 +7,7 @@
 
 #include "base/xalloc.h"
 #include "gover-fleet/cloud.h"
-#include "gover-fleet/cloud/allocation.h"
+#include "gover-fleet/cloud/placement.h"
 #include "gover-fleet/cloud/publisher.h"
 
 #define EVERY_MS 60000

@@ -6,9 +6,9 @@
 #ifndef GOVER_FLEET_CLOUD_H
 #define GOVER_FLEET_CLOUD_H
 
-#include "gover-fleet/cloud/allocation.h"
+#include "gover-fleet/cloud/placement.h"
 #include "gover-fleet/config/fleet-config.h"
-#include "gover-fleet/host/fleet-report.h"
+#include "gover-fleet/host/follower.h"
 
 struct cloud;
 

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "gover-fleet/claim/hook-protocol.h"
+#include "gover-fleet/claim/hook.h"
 #include "tests/unit/unit.h"
 
 static uint64_t soon(void)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-fleet/cloud/allocation.h"
+#include "gover-fleet/cloud/placement.h"
 #include "tests/unit/unit.h"
 
 #define PROVIDER "1eb2ff52-8d2c-4b1c-9d7e-1a5b2b3c4d5e"

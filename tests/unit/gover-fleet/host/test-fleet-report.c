@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gover-fleet/host/fleet-report.h"
+#include "gover-fleet/host/follower.h"
 #include "tests/unit/unit.h"
 
 static void check(const struct report *report, const char *wanted)
