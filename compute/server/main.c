@@ -1,29 +1,593 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gover-arbiter gives programs turns on a compute device: its options, and its life as a process of
- * its own. See gover-arbiter(8).
+ * gover-arbiter: the process that gives programs turns on a compute device. See gover-arbiter(8).
+ * Two sockets: clients (programs under libgover-cl.so) connect to one; gover-d and its tools, which
+ * send one request and get one reply, to the other, which only the user of the arbiter can open.
+ * One thread, one loop: it reads the pages of the clients when the bell rings or a time has come,
+ * and never waits for a client.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <syslog.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/err.h"
+#include "base/file.h"
 #include "base/terminal/cmdline.h"
+#include "base/unix-listener.h"
 #include "compute/arbiter/arbiter.h"
 #include "compute/channel/control.h"
+#include "compute/channel/memfd.h"
+#include "compute/channel/message.h"
 #include "compute/channel/wire.h"
-#include "compute/server/server.h"
+#include "compute/server/accelerator.h"
+#include "gpu/cgroup.h"
+#include "monitor/fps/process.h"
 
 #define MS_NS 1000000.0
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_IN_USE = 3 };
+
+#define PENDING_MAX	 64	     /* connections without a hello */
+#define CONTROLS_MAX	 16	     /* connections of gover-d and tools */
+#define HELLO_NS	 1000000000u /* a connection without a hello ends after this time */
+#define BACKLOG		 128
+#define EVENTS_AT_ONCE	 64
+#define CLIENTS_AT_ONCE	 64
+#define CONTROLS_AT_ONCE 16
+#define DESCRIPTORS_MAX	 2048 /* each client has two, and others come and go */
+#define NICENESS	 -10  /* the device waits while the arbiter does not run */
+#define GROUP_TEXT_MAX	 16384
+#define REFUSAL_LOG_NS	 60000000000u
+/*
+ * The least time between two turns of the loop. A client can ring at any rate; this bounds the CPU
+ * time that it costs the host.
+ */
+#define GAP_NS 20000
+
+struct server_options {
+	const char *socket; /* path for clients; the control socket has COMPUTE_CONTROL_SUFFIX */
+	const char *name;   /* of the device */
+	const struct arbiter_discipline *discipline; /* NULL: the default */
+	uint64_t slice_ns;			     /* 0: the default */
+};
+
+/* --- the sockets and the loop --- */
+
+enum watch {
+	WATCH_CLIENTS,
+	WATCH_CONTROLS,
+	WATCH_BELL,
+	WATCH_TIMER,
+	WATCH_SIGNALS,
+	WATCH_CONNECTION
+};
+
+/* What epoll watches. The first member of everything that has a descriptor in the loop. */
+struct watched {
+	enum watch kind;
+	int fd;
+};
+
+struct connection {
+	struct watched watched;
+	struct connection *next;
+	bool is_control;
+	bool ended; /* closed; freed at the end of the turn of the loop */
+	uint64_t accepted_ns;
+	struct accelerator_client *client; /* NULL before the hello, and for control connections */
+	int schedstat_fd;		   /* until it is given to the client; -1: none */
+	char group[COMPUTE_ID_MAX];	   /* control group of the process; "": unknown */
+};
+
+struct server {
+	struct accelerator *accelerator;
+	int epoll;
+	struct watched own[WATCH_CONNECTION]; /* by their kinds */
+	struct unix_listener clients_name, controls_name;
+	uint64_t idle_ns; /* fps_process_clock_ns() when no client waited to be accepted */
+	struct cgroup_host groups;
+	bool has_groups; /* @groups is valid: the host has control groups */
+	struct connection *connections;
+	unsigned int n_pending, n_controls;
+	uint64_t refusal_logged_ns;
+};
+
+static uint64_t clock_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static int watch(struct server *server, struct watched *watched)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = watched};
+
+	return epoll_ctl(server->epoll, EPOLL_CTL_ADD, watched->fd, &event) < 0 ? -errno : 0;
+}
+
+static struct connection *add_connection(struct server *server, int fd, bool is_control)
+{
+	struct connection *connection = calloc(1, sizeof(*connection));
+
+	if (!connection) {
+		(void)close(fd);
+		return NULL;
+	}
+	connection->watched = (struct watched){WATCH_CONNECTION, fd};
+	connection->is_control = is_control;
+	connection->accepted_ns = clock_ns();
+	connection->schedstat_fd = -1;
+	if (watch(server, &connection->watched) < 0) {
+		(void)close(fd);
+		free(connection);
+		return NULL;
+	}
+	connection->next = server->connections;
+	server->connections = connection;
+	return connection;
+}
+
+static void end_connection(struct server *server, struct connection *connection)
+{
+	if (connection->ended)
+		return;
+	connection->ended = true;
+	if (connection->client)
+		accelerator_disconnect(server->accelerator, connection->client, clock_ns());
+	else if (connection->is_control)
+		server->n_controls--;
+	else
+		server->n_pending--;
+	cleanup_closep(&connection->schedstat_fd);
+	(void)close(connection->watched.fd);
+}
+
+/* Events of this turn of the loop may still point to connections that ended in it. */
+static void free_ended(struct server *server)
+{
+	struct connection **at = &server->connections, *connection;
+
+	while ((connection = *at) != NULL) {
+		if (!connection->ended) {
+			at = &connection->next;
+			continue;
+		}
+		*at = connection->next;
+		free(connection);
+	}
+}
+
+static int open_sockets(struct server *server, const struct server_options *options,
+			struct err *reterr)
+{
+	char control[UNIX_LISTENER_PATH_MAX + sizeof(COMPUTE_CONTROL_SUFFIX)];
+
+	(void)snprintf(control, sizeof(control), "%s%s", options->socket, COMPUTE_CONTROL_SUFFIX);
+	/* The control socket first: the second arbiter of a device fails before it has clients. */
+	server->own[WATCH_CONTROLS].fd = unix_listener_open(control, SOCK_SEQPACKET, 0600, BACKLOG,
+							    &server->controls_name, reterr);
+	if (server->own[WATCH_CONTROLS].fd < 0)
+		return server->own[WATCH_CONTROLS].fd;
+	server->own[WATCH_CLIENTS].fd = unix_listener_open(options->socket, SOCK_SEQPACKET, 0666,
+							   BACKLOG, &server->clients_name, reterr);
+	return server->own[WATCH_CLIENTS].fd < 0 ? server->own[WATCH_CLIENTS].fd : 0;
+}
+
+static int open_accelerator(struct server *server, const struct server_options *options,
+			    struct err *reterr)
+{
+	const struct accelerator_options device = {
+		.name = options->name,
+		.discipline = options->discipline,
+		.slice_ns = options->slice_ns,
+	};
+	int r = accelerator_new(&device, clock_ns(), &server->accelerator);
+
+	if (r < 0)
+		return err_fail(reterr, -r, "cannot create the beacon: %s", strerror(-r));
+	server->own[WATCH_BELL].fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (server->own[WATCH_BELL].fd < 0)
+		return err_fail(reterr, errno, "cannot create the bell: %s", strerror(errno));
+	return 0;
+}
+
+/* Ends all connections and removes the sockets. Accepts NULL. */
+static void server_close(struct server *server)
+{
+	if (!server)
+		return;
+	/* The names first: a client that connects again must not find this arbiter. */
+	unix_listener_remove(&server->clients_name);
+	unix_listener_remove(&server->controls_name);
+	for (struct connection *c = server->connections; c; c = c->next)
+		end_connection(server, c);
+	free_ended(server);
+	accelerator_free(server->accelerator);
+	for (size_t i = 0; i < WATCH_CONNECTION; i++)
+		cleanup_closep(&server->own[i].fd);
+	cleanup_closep(&server->epoll);
+	free(server);
+}
+
+/*
+ * Opens the sockets: from now on clients can connect, but wait for server_run(). Returns 0, or a
+ * negative errno with a message. -EADDRINUSE: another arbiter serves the socket.
+ */
+static int server_open(const struct server_options *options, struct server **ret_server,
+		       struct err *reterr)
+{
+	struct server *server = calloc(1, sizeof(*server));
+	int r;
+
+	if (!server)
+		return err_fail(reterr, ENOMEM, "%s", strerror(ENOMEM));
+	server->epoll = -1;
+	for (size_t i = 0; i < WATCH_CONNECTION; i++)
+		server->own[i] = (struct watched){(enum watch)i, -1};
+	server->idle_ns = fps_process_clock_ns();
+	server->has_groups = cgroup_find(CGROUP_MOUNTINFO, &server->groups, NULL) == 0;
+	r = open_accelerator(server, options, reterr);
+	if (r == 0)
+		r = open_sockets(server, options, reterr);
+	if (r < 0) {
+		server_close(server);
+		return r;
+	}
+	*ret_server = server;
+	return 0;
+}
+
+/* Best effort: the arbiter also works without. */
+static void claim_resources(void)
+{
+	struct rlimit files;
+
+	(void)setpriority(PRIO_PROCESS, 0, NICENESS);
+	(void)prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= DESCRIPTORS_MAX)
+		return;
+	files.rlim_cur = files.rlim_max < DESCRIPTORS_MAX ? files.rlim_max : DESCRIPTORS_MAX;
+	(void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
+static int open_loop(struct server *server)
+{
+	sigset_t signals;
+	int r = 0;
+
+	(void)sigemptyset(&signals);
+	(void)sigaddset(&signals, SIGTERM);
+	(void)sigaddset(&signals, SIGINT);
+	server->epoll = epoll_create1(EPOLL_CLOEXEC);
+	server->own[WATCH_TIMER].fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	server->own[WATCH_SIGNALS].fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (server->epoll < 0 || server->own[WATCH_TIMER].fd < 0 ||
+	    server->own[WATCH_SIGNALS].fd < 0)
+		return -errno;
+	for (size_t i = 0; i < WATCH_CONNECTION && r == 0; i++)
+		r = watch(server, &server->own[i]);
+	return r;
+}
+
+static void take_count(int fd)
+{
+	uint64_t count;
+
+	(void)!read(fd, &count, sizeof(count));
+}
+
+/* Finds the control group of process @pid. "": unknown. */
+static void find_group(const struct server *server, pid_t pid, char ret_group[COMPUTE_ID_MAX])
+{
+	char path[64], text[GROUP_TEXT_MAX], group[PATH_MAX];
+	CLEANUP_CLOSE int fd = -1;
+
+	ret_group[0] = '\0';
+	(void)snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (!server->has_groups || fd < 0 || file_pread_text(fd, text, sizeof(text)) < 0 ||
+	    cgroup_parse_member(&server->groups, text, group) < 0 ||
+	    strlen(group) + 2 > COMPUTE_ID_MAX)
+		return;
+	ret_group[0] = '/';
+	strcpy(ret_group + 1, group);
+}
+
+/*
+ * Reads what identifies the process at the other end. A program belongs to the control group that
+ * it is in when it connects. Returns 0 or a negative errno.
+ */
+static int identify(struct server *server, struct connection *connection)
+{
+	struct fps_process process;
+	char path[64];
+	int r = fps_process_open(connection->watched.fd, server->idle_ns, &process);
+
+	if (r < 0)
+		return r;
+	if (process.pid > 0) {
+		find_group(server, process.pid, connection->group);
+		(void)snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)process.pid);
+		connection->schedstat_fd = open(path, O_RDONLY | O_CLOEXEC);
+		/* The files above may be those of a later process with this pid. */
+		if (!fps_process_has_pid(&process))
+			connection->group[0] = '\0';
+	}
+	fps_process_close(&process);
+	return 0;
+}
+
+static void log_refusal(struct server *server, const char *name, uint32_t pid, const char *why)
+{
+	uint64_t now_ns = clock_ns();
+
+	if (server->refusal_logged_ns != 0 && now_ns - server->refusal_logged_ns < REFUSAL_LOG_NS)
+		return;
+	server->refusal_logged_ns = now_ns;
+	syslog(LOG_WARNING,
+	       "program %s, process %u: %s; it runs without control (logged once a minute)", name,
+	       pid, why);
+}
+
+/* The page of @hello becomes a client. Takes @fd. Returns 0 or a negative errno. */
+static int welcome(struct server *server, struct connection *connection, int fd)
+{
+	int fds[COMPUTE_WELCOME_FDS] = {server->accelerator->beacon_fd, server->own[WATCH_BELL].fd};
+	uint64_t now_ns = clock_ns();
+	const struct compute_page *page;
+	struct compute_welcome reply;
+	unsigned int slot;
+	int r = compute_memfd_map_page(fd, &page);
+
+	(void)close(fd);
+	if (r < 0)
+		return r;
+	r = accelerator_connect(server->accelerator, connection->group, page,
+				connection->schedstat_fd, now_ns, &connection->client);
+	connection->schedstat_fd = -1;
+	if (r < 0)
+		return r;
+	/* The client must find a fresh stamp. */
+	(void)accelerator_step(server->accelerator, now_ns);
+	slot = connection->client->slot;
+	compute_message_make_welcome(slot, server->accelerator->beacon->slot[slot].memory_max_bytes,
+				     &reply);
+	return compute_transfer_send(connection->watched.fd, &reply, sizeof(reply), fds,
+				     COMPUTE_WELCOME_FDS);
+}
+
+static void read_client(struct server *server, struct connection *connection)
+{
+	int fds[COMPUTE_TRANSFER_FDS_MAX], n, r;
+	struct compute_hello hello;
+	char bytes[sizeof(hello) + 1];
+	unsigned int n_fds = 0;
+
+	n = compute_transfer_receive(connection->watched.fd, bytes, sizeof(bytes), fds, &n_fds);
+	if (n == -EAGAIN || n == -EINTR)
+		return;
+	/* A client sends nothing after its hello. */
+	r = n > 0 && !connection->client
+		    ? compute_message_parse_hello(bytes, (size_t)n, n_fds, &hello)
+		    : -ECONNRESET;
+	if (r == 0) {
+		r = welcome(server, connection, fds[0]);
+		fds[0] = -1;
+		if (r < 0)
+			log_refusal(server, hello.name, hello.pid,
+				    r == -ENOSPC ? "its tenant has too many programs"
+						 : strerrordesc_np(-r));
+		if (connection->client)
+			server->n_pending--;
+	}
+	for (unsigned int i = 0; n > 0 && i < n_fds; i++)
+		cleanup_closep(&fds[i]);
+	if (r < 0)
+		end_connection(server, connection);
+}
+
+static void accept_client(struct server *server, int fd)
+{
+	struct connection *connection;
+
+	if (server->n_pending >= PENDING_MAX) {
+		(void)close(fd);
+		return;
+	}
+	connection = add_connection(server, fd, false);
+	if (!connection)
+		return;
+	server->n_pending++;
+	if (identify(server, connection) < 0)
+		end_connection(server, connection);
+	else
+		read_client(server, connection);
+}
+
+static void accept_clients(struct server *server)
+{
+	for (int i = 0; i < CLIENTS_AT_ONCE; i++) {
+		uint64_t before_ns = fps_process_clock_ns();
+		int fd = accept4(server->own[WATCH_CLIENTS].fd, NULL, NULL,
+				 SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
+			continue;
+		if (fd < 0 && errno == EAGAIN)
+			server->idle_ns = before_ns;
+		if (fd < 0)
+			return;
+		accept_client(server, fd);
+	}
+}
+
+static void accept_controls(struct server *server)
+{
+	for (int i = 0; i < CONTROLS_AT_ONCE; i++) {
+		int fd = accept4(server->own[WATCH_CONTROLS].fd, NULL, NULL,
+				 SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
+			continue;
+		if (fd < 0)
+			return;
+		if (server->n_controls >= CONTROLS_MAX)
+			(void)close(fd);
+		else if (add_connection(server, fd, true))
+			server->n_controls++;
+	}
+}
+
+static size_t answer(struct server *server, const char *bytes, size_t size, int *ret_result,
+		     struct compute_reply *reply)
+{
+	struct compute_request request;
+	int r = compute_control_parse_request(bytes, size, &request);
+
+	*ret_result = r;
+	if (r == 0)
+		return accelerator_answer(server->accelerator, &request, clock_ns(), reply);
+	if (r == -EPROTO)
+		request = (struct compute_request){.tenant = COMPUTE_TENANT_NONE};
+	return accelerator_reject(server->accelerator, &request, r, clock_ns(), reply);
+}
+
+static void read_control(struct server *server, struct connection *connection)
+{
+	int fds[COMPUTE_TRANSFER_FDS_MAX], n, result;
+	char bytes[sizeof(struct compute_request) + 1];
+	struct compute_reply reply;
+	unsigned int n_fds = 0;
+	size_t size;
+
+	n = compute_transfer_receive(connection->watched.fd, bytes, sizeof(bytes), fds, &n_fds);
+	if (n == -EAGAIN || n == -EINTR)
+		return;
+	for (unsigned int i = 0; n > 0 && i < n_fds; i++)
+		(void)close(fds[i]);
+	if (n == 0 || (n < 0 && n != -EMSGSIZE)) {
+		end_connection(server, connection);
+		return;
+	}
+	size = answer(server, bytes, n > 0 ? (size_t)n : 0, &result, &reply);
+	if (compute_transfer_send(connection->watched.fd, &reply, size, NULL, 0) < 0 ||
+	    result == -EPROTO)
+		end_connection(server, connection);
+}
+
+/* Returns false if a signal ends the loop. */
+static bool handle(struct server *server, struct watched *watched)
+{
+	struct connection *connection = (struct connection *)watched;
+
+	switch (watched->kind) {
+	case WATCH_CLIENTS:
+		accept_clients(server);
+		break;
+	case WATCH_CONTROLS:
+		accept_controls(server);
+		break;
+	case WATCH_BELL:
+	case WATCH_TIMER:
+		take_count(watched->fd);
+		break;
+	case WATCH_SIGNALS:
+		return false;
+	case WATCH_CONNECTION:
+		if (connection->ended)
+			break;
+		if (connection->is_control)
+			read_control(server, connection);
+		else
+			read_client(server, connection);
+		break;
+	}
+	return true;
+}
+
+static void arm(const struct server *server, uint64_t at_ns)
+{
+	struct itimerspec when = {0};
+
+	if (server->n_pending > 0 && at_ns == ARBITER_NEVER)
+		at_ns = clock_ns() + HELLO_NS;
+	if (at_ns != ARBITER_NEVER) {
+		when.it_value.tv_sec = (time_t)(at_ns / 1000000000u);
+		when.it_value.tv_nsec = (long)(at_ns % 1000000000u);
+	}
+	(void)timerfd_settime(server->own[WATCH_TIMER].fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+static void pause_until(uint64_t at_ns)
+{
+	struct timespec at = {(time_t)(at_ns / 1000000000u), (long)(at_ns % 1000000000u)};
+
+	(void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+}
+
+static void expire_clients(struct server *server, uint64_t now_ns)
+{
+	struct connection *connection = server->connections;
+
+	for (; server->n_pending > 0 && connection; connection = connection->next)
+		if (!connection->is_control && !connection->client && !connection->ended &&
+		    now_ns - connection->accepted_ns > HELLO_NS)
+			end_connection(server, connection);
+}
+
+/*
+ * Serves until SIGTERM or SIGINT, which must be blocked. Can run in a forked child of the process
+ * that opened the server. Returns 0, or a negative errno.
+ */
+static int server_run(struct server *server)
+{
+	struct epoll_event events[EVENTS_AT_ONCE];
+	uint64_t now_ns, next_ns = ARBITER_NEVER;
+	bool running = true;
+	int r = open_loop(server);
+
+	if (r < 0)
+		return r;
+	claim_resources();
+	while (running) {
+		int n;
+
+		arm(server, next_ns);
+		n = epoll_wait(server->epoll, events, EVENTS_AT_ONCE, -1);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		for (int i = 0; i < n; i++)
+			running = handle(server, events[i].data.ptr) && running;
+		now_ns = clock_ns();
+		expire_clients(server, now_ns);
+		free_ended(server);
+		next_ns = accelerator_step(server->accelerator, now_ns);
+		pause_until(now_ns + GAP_NS);
+	}
+	return 0;
+}
+
+/* --- the command line and the process --- */
 
 struct arguments {
 	struct server_options server;
@@ -169,7 +733,7 @@ static int serve(struct server *server, const struct arguments *args)
 int main(int argc, char *argv[])
 {
 	struct arguments args = {.server = {.socket = COMPUTE_DEFAULT_SOCKET, .name = "gpu"}};
-	struct server *server;
+	struct server *server = NULL;
 	struct err err;
 	int r = parse(&args, argc, argv);
 
