@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of verbs, for dispatch, help and shell completion. A test compares the table with the
+ * The table of verbs, for main(), help and shell completion. A test compares the table with the
  * manual page. To add a verb, add a function and a row.
  */
 #ifndef GOVER_CTL_VERB_VERBS_H
@@ -48,9 +48,6 @@ const struct verb *verbs_find(char *const *words, int n_words, int *ret_used);
 
 /* Returns the options of a verb, with the global options. */
 struct option_set verbs_options(const struct verb *verb);
-
-/* Runs a command line and returns the exit code (dispatch.c). */
-int dispatch_main(int argc, char *argv[]);
 
 /* Prints the reply to GET /v1/host as `status` does; `top --once` prints it, too (status.c). */
 void status_print(struct ctl *ctl, const json_t *host);

@@ -49,7 +49,7 @@ ok "a restart ends before the default lease expires, also if a file of a GPU han
   figures "4 * $(seconds TimeoutStopSec) + $(seconds RestartSec) < $lease_s"
 ok "five restarts do not reach the start limit" figures "$starts > 5"
 is "a step of the start has the time of TimeoutStartSec" \
-  "$(sed -n 's/^#define START_STEP_US \([0-9]*\)$/\1/p' "$top/gover-d/daemon.c")" "$(seconds TimeoutStartSec)000000"
+  "$(sed -n 's/^#define START_STEP_US \([0-9]*\)$/\1/p' "$top/gover-d/main.c")" "$(seconds TimeoutStartSec)000000"
 dropped_in() { # dropped_in EXAMPLE: installs a drop-in as its comment describes, then verifies the units
   in=$(sed -n "s|^#   install .*/\\(gover-.*\\.service\\.d\\) .*|$dir/verify/\\1|p" "$1")
   mkdir -p "${in:?}" && cp "$1" "$in" && verify

@@ -11,7 +11,7 @@ done
 recompiled() { # recompiled FILE: make would compile it if VERSION had changed
   make -n -W VERSION B="$B" "$B/obj/${1%.c}.o" 2>/dev/null | grep -qF "CC    $1"
 }
-ok "a change of it compiles gover-d again" recompiled gover-d/options.c
+ok "a change of it compiles gover-d again" recompiled gover-d/main.c
 is "the REST description has it" "$(gojq -r .info.version gover-d/openapi/openapi.json)" "$version"
 is "it is the newest version in CHANGELOG.md" "$(sed -n 's/^## \([0-9][0-9.]*\).*/\1/p' CHANGELOG.md | head -n 1)" "$version"
 [ ! -d debian ] || is "it is the upstream version of the packages" "$(sed -n '1s/^gover (\(.*\)-[^-]*) .*/\1/p' debian/changelog)" "$version"
