@@ -17,8 +17,8 @@
 #include "compute/cl/slice.h"
 #include "compute/cl/submit.h"
 #include "compute/cl/target.h"
+#include "compute/tenant/batch.h"
 #include "compute/tenant/clock.h"
-#include "compute/tenant/estimate.h"
 #include "compute/tenant/gate.h"
 #include "fps-preload/debug.h"
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "compute/cl/target.h"
-#include "compute/tenant/setup.h"
+#include "compute/tenant/link.h"
 
 /*
  * Launches that take longer are cut. A turn of a lone tenant is longer than this, but another

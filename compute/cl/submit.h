@@ -64,7 +64,7 @@ struct submission {
 	cl_event *event; /* what the target must get */
 };
 
-/* The estimate of a kind is shared by all programs and kernels: see estimate.h. */
+/* The estimate of a kind is shared by all programs and kernels: see batch.h. */
 static inline const void *submit_object(enum submit_kind kind)
 {
 	return (const void *)(uintptr_t)kind;

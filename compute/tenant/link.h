@@ -6,16 +6,38 @@
  *
  * No thread is started. link_poll() does the work when a submission or another call of the program
  * finds it due. It never waits for the arbiter. Page and slot are never unmapped, so that a thread
- * may use them at any time. A forked child is a new client with a new page.
+ * may use them at any time. A forked child is a new client with a new page. The settings name the
+ * socket of the arbiter.
  */
 #ifndef COMPUTE_TENANT_LINK_H
 #define COMPUTE_TENANT_LINK_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/un.h>
 
 #include "compute/channel/wire.h"
-#include "compute/tenant/setup.h"
+
+/* The settings of the compute layer in this program, read once from the environment. */
+struct tenant_setup {
+	bool off; /* the layer does nothing */
+	bool debug;
+	bool slice;		  /* long launches of kernels are cut into parts */
+	unsigned int slice_parts; /* parts of every launch; 0: see compute/cl/slice.h */
+	struct sockaddr_un arbiter;
+};
+
+#define TENANT_SLICE_PARTS_MAX 10000
+
+/*
+ * Reads GOVER_CL (unix:PATH or off; unset: unix:COMPUTE_DEFAULT_SOCKET), GOVER_CL_DEBUG (1: print
+ * debug lines) and GOVER_CL_SLICE (0: cut no launch; 2 to TENANT_SLICE_PARTS_MAX: cut every launch
+ * into about this many parts; any other value is like 0). Any other value of GOVER_CL turns the
+ * layer off, as does a setuid, setgid or otherwise privileged program.
+ */
+void tenant_setup_read(struct tenant_setup *ret_setup);
+
+/* --- the connection --- */
 
 /* Time between two attempts to connect. */
 #define LINK_RETRY_NS 1000000000ull

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "compute/tenant/setup.h"
+#include "compute/tenant/link.h"
 #include "tests/unit/unit.h"
 
 TEST(the_variables_select_the_arbiter)
