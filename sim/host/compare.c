@@ -20,7 +20,7 @@
 #include "base/thread.h"
 #include "base/xalloc.h"
 #include "sim/experiment/summary.h"
-#include "sim/host/compare.h"
+#include "sim/host/run.h"
 
 #define REAL_DIGITS 9
 #define NAME_SIZE   128

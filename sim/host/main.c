@@ -16,9 +16,8 @@
 #include "base/cleanup.h"
 #include "base/terminal/cmdline.h"
 #include "base/xalloc.h"
-#include "sim/host/compare.h"
+#include "sim/host/run.h"
 #include "sim/host/mount.h"
-#include "sim/host/replay.h"
 #include "sim/host/tree.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };

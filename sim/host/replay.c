@@ -18,7 +18,6 @@
 #include "base/xalloc.h"
 #include "sim/experiment/recording.h"
 #include "sim/experiment/summary.h"
-#include "sim/host/replay.h"
 #include "sim/host/run.h"
 
 #define GPUS_MAX 64

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * gover-sim run: runs one experiment with one policy. Also prepares the experiments of gover-sim
- * compare.
- */
+/* The commands of gover-sim that run experiments: run, compare and replay. */
 #ifndef SIM_HOST_RUN_H
 #define SIM_HOST_RUN_H
 
@@ -10,6 +7,8 @@
 
 #include "base/err.h"
 #include "sim/experiment/best-schedule.h"
+
+/* --- gover-sim run: one experiment with one policy --- */
 
 #define RUN_SETS_MAX 64
 
@@ -69,5 +68,46 @@ int run_experiment(const struct run_strategy *strategy, const struct scenario *s
 		   void (*on_event)(void *userdata, const struct experiment_event *event),
 		   void *userdata, struct experiment **ret_experiment,
 		   struct best_schedule **ret_schedule, struct err *reterr);
+
+/* --- gover-sim compare: each scenario under each policy with each seed --- */
+
+#define COMPARE_SEEDS_MAX 1000
+
+struct compare_options {
+	char *const *scenarios; /* paths */
+	int n_scenarios;
+	/* policies, each as "NAME[:KEY=VALUE]...", separated by commas; NULL: all policies */
+	const char *policies;
+	int seeds;
+	bool plot; /* draw a diagram; an output folder is required */
+	/* sets, first seed and output; its scenario and policy are not used */
+	const struct run_options *run;
+};
+
+/*
+ * Runs all experiments on all CPUs, prints the comparison to stdout and writes its files. -errno
+ * with a message.
+ */
+int compare_run(const struct compare_options *options, struct err *reterr);
+
+/* --- gover-sim replay: the load that a daemon has recorded, under other policies --- */
+
+/*
+ * Replays the recording and prints the comparison as tables or JSON. -errno with a message;
+ * -EINVAL: an argument is invalid.
+ *
+ * `gover-ctl simulate` writes the recording to standard input, as a sequence of JSON values. The
+ * first one has the arguments and replies of the daemon:
+ *   from, to	 the range
+ *   policy	 policy of the trial; null: the policy in force
+ *   set	 arguments of --set
+ *   values	 the parameters in @set, with the types of those in force
+ *   seed
+ *   newcomers	 a workload, or "none" or "recorded"
+ *   gpus	 the GPUs, as in GET /v1/gpus
+ *   in_force, vgpus, economics    replies to GET /v1/policy, /v1/vgpus and /v1/economics
+ * For each GPU follow the replies to GET /v1/gpus/NAME/history, up to one without next_from.
+ */
+int replay_run(bool json, struct err *reterr);
 
 #endif
