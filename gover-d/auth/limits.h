@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "gover-d/auth/peer.h"
+#define PEER_KEY_BYTES 16 /* size of the key of a caller: see struct peer */
 
 /*
  * LIMITS_FREE_TRIES invalid tokens block an address for 1 s. Each further invalid token doubles the
