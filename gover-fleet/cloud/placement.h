@@ -18,7 +18,7 @@
 #include "base/id.h"
 #include "gover-fleet/cloud/keystone.h"
 #include "gover-fleet/model/hold.h"
-#include "gover-fleet/model/wanted.h"
+#include "gover-fleet/model/mapping.h"
 
 /* Sizes of texts with their NUL, as Placement limits them. */
 #define PLACEMENT_UUID_MAX 37

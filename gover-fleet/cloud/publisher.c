@@ -18,7 +18,7 @@
 #include "gover-fleet/cloud/keystone.h"
 #include "gover-fleet/cloud/placement.h"
 #include "gover-fleet/cloud/publisher.h"
-#include "gover-fleet/model/wanted.h"
+#include "gover-fleet/model/mapping.h"
 
 #define PROVIDER_CHANGED   1 /* the provider was changed: read it again and decide anew */
 #define PROVIDER_GONE	   2 /* the provider was removed, or another one has its name */

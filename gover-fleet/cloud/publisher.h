@@ -16,7 +16,7 @@
 
 #include "gover-fleet/cloud/keystone.h"
 #include "gover-fleet/cloud/placement.h"
-#include "gover-fleet/model/wanted.h"
+#include "gover-fleet/model/mapping.h"
 
 struct published_class {
 	char name[PLACEMENT_WORD_MAX];

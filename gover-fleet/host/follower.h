@@ -9,7 +9,7 @@
 
 #include "client/client.h"
 #include "gover-fleet/model/host-state.h"
-#include "gover-fleet/model/wanted.h"
+#include "gover-fleet/model/mapping.h"
 
 struct follower;
 

@@ -16,7 +16,7 @@
 #include "client/client.h"
 #include "gover-fleet/cloud/keystone.h"
 #include "gover-fleet/migrate/nova.h"
-#include "gover-fleet/model/wanted.h"
+#include "gover-fleet/model/mapping.h"
 
 #define CLASSES_MAX 16 /* a server has three or four classes */
 #define CLASS_MAX   256

@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "gover-fleet/model/host-state.h"
-#include "gover-fleet/model/wanted.h"
+#include "gover-fleet/model/mapping.h"
 
 #define DOMAIN_XML_MAX	   65536 /* bytes */
 #define DOMAIN_LABEL_MAX   256	 /* size of a label of gover-d with its NUL */

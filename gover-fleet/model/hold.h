@@ -7,7 +7,7 @@
 #define GOVER_FLEET_MODEL_HOLD_H
 
 #include "gover-fleet/model/host-state.h"
-#include "gover-fleet/model/wanted.h"
+#include "gover-fleet/model/mapping.h"
 
 /* A consumer in Placement with a slot of a GPU: the UUID of a server, or of a migration. */
 struct hold_consumer {

@@ -19,7 +19,7 @@ cl-scribble fps-preload/sealed-memfd.c
 compute-ctl compute/channel/control.c
 double-truth tests/double/store.c
 double-truth tests/double/device/device.c
-fleet-hosts gover-fleet/model/wanted.c
+fleet-hosts gover-fleet/model/mapping.c
 fps-sink base/xalloc.c
 test-base base/parse.c
 test-base tests/unit/unit.c

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "gover-fleet/migrate/nova.h"
-#include "gover-fleet/model/wanted.h"
+#include "gover-fleet/model/mapping.h"
 #include "tests/unit/quoted-json.h"
 #include "tests/unit/unit.h"
 
