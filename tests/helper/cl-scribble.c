@@ -16,9 +16,9 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "compute/channel/memfd.h"
 #include "compute/channel/message.h"
 #include "tests/helper/scribble.h"
@@ -36,14 +36,6 @@ static void fail(const char *what)
 	exit(1);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static void ring(void)
 {
 	uint64_t one = 1;
@@ -54,18 +46,18 @@ static void ring(void)
 
 static void run(struct compute_page *page, uint64_t ms)
 {
-	uint64_t end_ns = now_ns() + ms * 1000000;
+	uint64_t end_ns = clock_now().mono_ns + ms * 1000000;
 
 	puts("ready");
 	(void)fflush(stdout);
 	do {
 		for (uint64_t n = scribble_random(&words) % WORDS_AT_ONCE + 1; n > 0; n--)
-			scribble_word(&words, page, now_ns());
+			scribble_word(&words, page, clock_now().mono_ns);
 		if (scribble_random(&words) % 4 == 0)
 			ring();
 		if (scribble_random(&words) % 2)
 			(void)usleep((useconds_t)(scribble_random(&words) % PAUSE_MAX_US));
-	} while (now_ns() < end_ns);
+	} while (clock_now().mono_ns < end_ns);
 	puts("done");
 	(void)fflush(stdout);
 }
