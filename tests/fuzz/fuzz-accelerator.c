@@ -9,8 +9,6 @@
 #include "compute/server/accelerator.h"
 #include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 #define ACCELERATOR_PROGRAMS 8
 
 struct accelerator_world {
@@ -160,7 +158,7 @@ static void accelerator_world_check(struct accelerator_world *world)
 		   world->now_ns - world->begin_ns);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(accelerator)
 {
 	const struct accelerator_options options = {.name = "fuzz"};
 	struct accelerator_world world = {.begin_ns = 1000000000, .now_ns = 1000000000};

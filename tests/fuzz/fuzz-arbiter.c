@@ -9,8 +9,6 @@
 #include "compute/arbiter/arbiter.h"
 #include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 #define ARBITER_TENANTS 6
 
 struct arbiter_world {
@@ -160,7 +158,7 @@ static void arbiter_check_turn(const struct arbiter_world *world, const struct a
 				   (__int128)(ARBITER_WINDOW_NS * turn->tenant->share.cap_pct));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(arbiter)
 {
 	static struct arbiter_world world;
 

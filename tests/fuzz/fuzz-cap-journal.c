@@ -8,8 +8,6 @@
 #include "gover-d/store/cap-journal.h"
 #include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 struct known {
 	bool found;
 	int last_pct, intent_pct;
@@ -51,7 +49,7 @@ static void write_and_read_again(struct cap_journal *journal, const char *path)
 	cap_journal_close(journal);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(cap_journal)
 {
 	char path[FUZZ_PATH_MAX];
 	int fd = fuzz_file(data, size, path);

@@ -11,8 +11,6 @@
 #include "compute/channel/wire.h"
 #include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static void check_compute_hello(const void *packet, size_t size)
 {
 	struct compute_hello hello, again;
@@ -72,7 +70,7 @@ static void check_compute_reply(const void *packet, size_t size)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(compute_message)
 {
 	static void (*const checks[])(const void *,
 				      size_t) = {check_compute_hello, check_compute_welcome,

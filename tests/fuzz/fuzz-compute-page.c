@@ -8,8 +8,6 @@
 #include "compute/channel/reading.h"
 #include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 #define CLIENT_BEGIN_NS	  (1000 * NS_PER_S)
 #define CLIENT_STEP_BYTES 11
 #define CLIENT_STEPS_MAX  200
@@ -42,7 +40,7 @@ static void check_reading(const struct compute_reading *before,
 	FUZZ_CHECK(reading->memory_bytes <= COMPUTE_MEMORY_MAX_BYTES);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(compute_page)
 {
 	union client_page page = {.words = {0}};
 	struct compute_reading reading, before;

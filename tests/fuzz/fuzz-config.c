@@ -6,8 +6,6 @@
 #include "gover-d/config/config.h"
 #include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static int load_config(const void *data, size_t size, struct config *config)
 {
 	char path[FUZZ_PATH_MAX];
@@ -52,7 +50,7 @@ static int count_faults(const void *data, size_t size)
 	return n;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(config)
 {
 	static struct config config, again; /* static: too large for the stack */
 	CLEANUP_FREE char *text = NULL;

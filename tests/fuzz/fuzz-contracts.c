@@ -5,8 +5,6 @@
 #include "gover-d/store/contracts.h"
 #include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static int parse_contracts(const void *data, size_t size, struct contracts *contracts)
 {
 	struct err err = {""};
@@ -34,7 +32,7 @@ static char *read_and_write(const void *data, size_t size, size_t *ret_n)
 	return text;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(contracts)
 {
 	size_t n, n_again;
 	CLEANUP_FREE char *text = read_and_write(data, size, &n);

@@ -5,9 +5,7 @@
 #include "gover-fleet/model/domain-xml.h"
 #include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(domain_xml)
 {
 	struct domain_wish wish;
 	struct err err = {""};

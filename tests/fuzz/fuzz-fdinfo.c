@@ -7,8 +7,6 @@
 #include "monitor/truth/truth.h"
 #include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static void check_info(const struct fdinfo *info)
 {
 	struct meter meter = {.primed = false};
@@ -32,7 +30,7 @@ static void check_info(const struct fdinfo *info)
 		FUZZ_CHECK(growth.engines[i].ns <= 0 && growth.engines[i].ns >= 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(fdinfo)
 {
 	/* AddressSanitizer detects a read beyond this copy. */
 	CLEANUP_FREE char *exact = malloc(size + !size), *text = fuzz_text(data, size);

@@ -6,8 +6,6 @@
 #include "monitor/igt.h"
 #include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 /* Feeds the input to the parser in pieces of @cut bytes. Returns the number of samples. */
 static int feed(struct igt_parser *parser, const char *bytes, size_t size, size_t cut,
 		struct igt_sample *ret_sample)
@@ -27,7 +25,7 @@ static int feed(struct igt_parser *parser, const char *bytes, size_t size, size_
 	return samples;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(igt)
 {
 	static const size_t cuts[] = {1, 3, 64};
 	const char *bytes = (const char *)data;

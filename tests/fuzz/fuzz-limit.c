@@ -9,8 +9,6 @@
 #include "fps-preload/debug.c"
 #include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static bool is_limit(const uint8_t bytes[FPS_LIMIT_BYTES])
 {
 	return memcmp(bytes, "govr-max\1\0\0\0\0\0\0\0", 16) == 0 &&
@@ -36,7 +34,7 @@ static uint32_t last_limit(const uint8_t *bytes, size_t size)
 	return limit;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(limit)
 {
 	const size_t cuts[] = {size, 1, 7, 31, 33, 256};
 	const uint32_t expected = last_limit(data, size);

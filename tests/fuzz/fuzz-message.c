@@ -10,8 +10,6 @@
 #include "monitor/fps/reporter.h"
 #include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 struct result {
 	struct fps_reporters reporters;
 	struct fps_totals totals;
@@ -75,7 +73,7 @@ static struct result feed(const uint8_t *bytes, size_t size, size_t cut, bool co
 
 /* The length of the input selects how the bytes are split, so that each length has one second run.
  */
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(message)
 {
 	static const size_t cuts[] = {1, 7, FPS_MESSAGE_BYTES - 1, FPS_MESSAGE_BYTES + 1};
 	size_t i = size % ARRAY_SIZE(cuts);

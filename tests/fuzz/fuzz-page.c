@@ -11,8 +11,6 @@
 #include "monitor/monitor.h"
 #include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 #define BEGIN_NS  (1000 * NS_PER_S)
 #define PERIOD_NS NS_PER_S
 #define STEPS_MAX 100 /* further steps would only make an input slower */
@@ -143,7 +141,7 @@ static void step(struct run *run, struct input *input)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(page)
 {
 	struct input input = {.at = data, .left = size};
 	struct run run = {.now_ns = BEGIN_NS, .totals.open = 1};

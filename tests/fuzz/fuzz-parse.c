@@ -9,8 +9,6 @@
 #include "base/parse.h"
 #include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static void check_int(const char *text, int64_t min, int64_t max)
 {
 	int64_t value = -7, again = -7;
@@ -40,7 +38,7 @@ static void check_double(const char *text, double min, double max)
 	FUZZ_CHECK(again >= value && again <= value);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(parse)
 {
 	CLEANUP_FREE char *text = fuzz_text(data, size);
 	bool flag;

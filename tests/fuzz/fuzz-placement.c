@@ -7,8 +7,6 @@
 #include "gover-fleet/cloud/placement.h"
 #include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 #define FUZZ_HOST "h1"
 #define FUZZ_ROOT "11111111-1111-4111-8111-111111111111"
 
@@ -86,7 +84,7 @@ static void check_token(const json_t *json)
 		FUZZ_CHECK(token.lifetime_s > 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(placement)
 {
 	json_t *json = json_loadb((const char *)data, size, JSON_DECODE_ANY, NULL);
 

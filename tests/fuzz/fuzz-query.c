@@ -8,8 +8,6 @@
 #include "gover-d/http/head.h"
 #include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static void check_time(const char *text)
 {
 	char again[CLOCK_TEXT_MAX];
@@ -43,7 +41,7 @@ static void read_parameters(struct api_request *request)
 		FUZZ_CHECK(number >= 1);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(query)
 {
 	CLEANUP_FREE char *text = fuzz_text(data, size);
 	struct http_target target = http_target_parse(text);

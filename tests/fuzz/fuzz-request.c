@@ -8,8 +8,6 @@
 #include "gover-d/store/contracts.h"
 #include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 #define ALL_FIELDS ~0U
 #define SOLD	   (CONTRACT_ID | CONTRACT_GPU | CONTRACT_INITIAL_CAP)
 
@@ -70,7 +68,7 @@ static void decode_body(json_t *object)
 	contract_fini(&contract);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(request)
 {
 	json_t *object = json_loadb((const char *)data, size, JSON_REJECT_DUPLICATES, NULL);
 

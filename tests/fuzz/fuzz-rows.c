@@ -19,8 +19,6 @@
 #include "gover-d/store/operator-state.h"
 #include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 #define DATABASE  "file:/gover-fuzz?vfs=memdb"
 #define ROWS_MAX  64
 #define TABLES	  6
@@ -351,7 +349,7 @@ static void open_journal(struct manager *m)
 	close(fd);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(rows)
 {
 	static struct config config; /* static: too large for the stack */
 	static struct manager m;

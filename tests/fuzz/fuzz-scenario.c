@@ -6,8 +6,6 @@
 #include "sim/experiment/experiment.h"
 #include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 /* Sets each key to its current value. Skips sections that have a name, such as [tenant NAME]. */
 static void set_again(struct scenario *scenario)
 {
@@ -40,7 +38,7 @@ static void play(const struct scenario *scenario)
 	experiment_free(experiment);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(scenario)
 {
 	static struct scenario scenario; /* static: too large for the stack */
 	char path[FUZZ_PATH_MAX];

@@ -6,8 +6,6 @@
 #include "compute/cl/slice-text.h"
 #include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 /* The result does not depend on a line before the source. */
 static void check_with_line_before(const char *text, size_t size, enum slice_text result)
 {
@@ -20,7 +18,7 @@ static void check_with_line_before(const char *text, size_t size, enum slice_tex
 	FUZZ_CHECK(slice_text_check(longer, sizeof(line) - 1 + size) == result);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(slice)
 {
 	CLEANUP_FREE char *text = fuzz_text(data, size), *rectified = NULL;
 	enum slice_text result = slice_text_check(text, size);

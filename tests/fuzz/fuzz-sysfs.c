@@ -21,8 +21,6 @@
 #include "monitor/monitor.h"
 #include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 #define UUID	    "11111111-0000-4000-8000-000000000001"
 #define VGPU	    "bus/mdev/devices/" UUID "/intel_vgpu/"
 #define PERIODS_MAX 16
@@ -261,7 +259,7 @@ static void read_hosts(struct texts *in)
 	(void)cgroup_pin(&host, "gover/a", 1);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(sysfs)
 {
 	struct texts in = {(const char *)data, size};
 	struct monitor_track track = {.primed = false};

@@ -7,8 +7,6 @@
 #include "gover-d/api/handler.h"
 #include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 #define NOW_MS	      INT64_C(1763664596123)
 #define CENTURY_S     INT64_C(3153600000)
 #define YEAR_10000_MS INT64_C(253402300800000)
@@ -31,7 +29,7 @@ static void check_span(const char *text)
 		FUZZ_CHECK(NOW_MS < s * 1000);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(time_arg)
 {
 	CLEANUP_FREE char *text = fuzz_text(data, size);
 	int64_t ms = -1, daemon_ms = -1;

@@ -6,8 +6,6 @@
 #include "gover-d/auth/tokens.h"
 #include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static void check_tokens(const struct tokens *tokens)
 {
 	const struct token *token;
@@ -21,7 +19,7 @@ static void check_tokens(const struct tokens *tokens)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(tokens)
 {
 	struct tokens *tokens = tokens_new(), *again = tokens_new();
 	CLEANUP_FREE char *text = NULL, *text_again = NULL;

@@ -6,8 +6,6 @@
 #include "sim/model/trace.h"
 #include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static bool is_within(double value, double max)
 {
 	return value >= 0 && value <= max;
@@ -44,7 +42,7 @@ static void make_again(const struct trace *trace, const struct trace_point *poin
 	trace_free(again);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(trace)
 {
 	char path[FUZZ_PATH_MAX], prefix[FUZZ_PATH_MAX + 1];
 	int fd = fuzz_file(data, size, path);

@@ -9,8 +9,6 @@
 #include "sim/model/workload.h"
 #include "tests/fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 #define FRAMES 20
 #define STEPS  20
 
@@ -79,7 +77,7 @@ static void try(const char *text, const struct trace *trace)
 		run_demand(&workload);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ(workload)
 {
 	static const struct trace_point points[][4] = {
 		{{0, 0, 5}, {0.5, 0, 100}, {2, 0, 0}, {9, 0, 50}},

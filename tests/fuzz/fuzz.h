@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Helpers shared by the fuzz targets. A target is a file fuzz-NAME.c with one function. libFuzzer
- * (see tests/fuzz/run) or tests/unit/base/test-fuzz-corpus.c calls this function with an input. No
- * input may crash a parser. An accepted input must be the same after it is written and read again.
+ * Helpers shared by the fuzz targets. A target is a file fuzz-NAME.c with one FUZZ(NAME) { ... }.
+ * libFuzzer (see tests/fuzz/run) or tests/unit/base/test-fuzz-corpus.c, which includes all targets
+ * and defines FUZZ_CORPUS, calls this function with an input. No input may crash a parser. An
+ * accepted input must be the same after it is written and read again.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
@@ -18,6 +19,15 @@
 #include "base/cleanup.h"
 
 #define FUZZ_PATH_MAX 32
+
+/* Begins the function of a target, which parses @size bytes of @data and returns 0. */
+#ifdef FUZZ_CORPUS
+#define FUZZ(name) static int fuzz_##name(const uint8_t *data, size_t size)
+#else
+#define FUZZ(name)                                                    \
+	int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size); \
+	int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+#endif
 
 /* Aborts the program if @condition is false. The fuzzer then saves the input, as after a crash. */
 #define FUZZ_CHECK(condition)                                                            \

@@ -16,88 +16,38 @@
 #include "base/file.h"
 #include "tests/unit/unit.h"
 
-/* libFuzzer requires the same function name in each target. */
-#define LLVMFuzzerTestOneInput fuzz_limit
+#define FUZZ_CORPUS
 #include "tests/fuzz/fuzz-limit.c"
-#undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_accelerator
 #include "tests/fuzz/fuzz-accelerator.c"
-#undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_arbiter
 #include "tests/fuzz/fuzz-arbiter.c"
-#undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_cap_journal
 #include "tests/fuzz/fuzz-cap-journal.c"
-#undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_config
 #include "tests/fuzz/fuzz-config.c"
-#undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_contracts
 #include "tests/fuzz/fuzz-contracts.c"
-#undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_igt
 #include "tests/fuzz/fuzz-igt.c"
-#undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_fdinfo
 #include "tests/fuzz/fuzz-fdinfo.c"
-#undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_message
-#define feed		       feed_messages
+#define feed feed_messages
 #include "tests/fuzz/fuzz-message.c"
 #undef feed
-#undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_page
 #include "tests/fuzz/fuzz-page.c"
-#undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_parse
 #include "tests/fuzz/fuzz-parse.c"
-#undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_query
 #include "tests/fuzz/fuzz-query.c"
-#undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_request
 #include "tests/fuzz/fuzz-request.c"
-#undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_rows
-#define run		       run_statement
-#define load		       load_rows
+#define run  run_statement
+#define load load_rows
 #include "tests/fuzz/fuzz-rows.c"
 #undef run
 #undef load
-#undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_scenario
 #include "tests/fuzz/fuzz-scenario.c"
-#undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_sysfs
 #include "tests/fuzz/fuzz-sysfs.c"
-#undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_tokens
 #include "tests/fuzz/fuzz-tokens.c"
-#undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_trace
 #include "tests/fuzz/fuzz-trace.c"
-#undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_time_arg
 #include "tests/fuzz/fuzz-time-arg.c"
-#undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_workload
 #include "tests/fuzz/fuzz-workload.c"
-#undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_compute_message
 #include "tests/fuzz/fuzz-compute-message.c"
-#undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_compute_page
 #include "tests/fuzz/fuzz-compute-page.c"
-#undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_slice
 #include "tests/fuzz/fuzz-slice.c"
-#undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_placement
 #include "tests/fuzz/fuzz-placement.c"
-#undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_domain_xml
 #include "tests/fuzz/fuzz-domain-xml.c"
-#undef LLVMFuzzerTestOneInput
 
 #define CORPUS	     "tests/fuzz/corpus"
 #define INPUT_MAX    (1024 * 1024)
