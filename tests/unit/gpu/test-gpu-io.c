@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Access to a GPU whose functions hang or are slow: no call waits for long, and nothing is lost. */
+/*
+ * Access to a GPU whose functions hang or are slow: no call waits for long, and nothing is lost.
+ * And the choice of [gpu] sharing.
+ */
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "gpu/io.h"
 #include "tests/unit/unit.h"
 
+#define BUSY   "the other discipline stays"
 #define VGPUS  3
 #define LONG_S 60 /* limit for what must happen, however slow the machine is */
 
@@ -22,6 +28,13 @@ struct gpu_vgpu {
 	bool attached;
 };
 
+struct scheduler {
+	bool has_guarantees; /* otherwise the scheduler has only limits */
+	bool has_third;	     /* a third discipline is in force; by_default does not change it */
+	bool cannot_change;  /* every change fails */
+	bool guarantees;
+};
+
 static struct gpu {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -31,6 +44,7 @@ static struct gpu {
 	int calls[FUNCTIONS];
 	int open_errno;
 	int delay_ms; /* duration of each reading */
+	struct scheduler scheduler;
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static void pass(enum function function)
@@ -141,7 +155,31 @@ static int fake_write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_p
 	return 0;
 }
 
-static const struct gpu_ops fake_ops = {
+static void fake_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
+{
+	*ret_traits = (struct gpu_traits){.step_pct = 1, .guarantees = gpu->scheduler.guarantees};
+}
+
+static int fake_set_sharing(struct gpu *gpu, bool guarantee, bool by_default, struct err *reterr)
+{
+	struct scheduler *scheduler = &gpu->scheduler;
+
+	if (scheduler->cannot_change)
+		return err_fail(reterr, EIO, "sharing = %s: I/O error",
+				gpu_sharing_name(guarantee));
+	if (scheduler->has_third && by_default) {
+		scheduler->guarantees = false;
+		(void)err_fail(reterr, EBUSY, BUSY);
+		return 1;
+	}
+	if (guarantee && !scheduler->has_guarantees)
+		return err_fail(reterr, EOPNOTSUPP, "sharing = guarantee: only hard caps");
+	scheduler->guarantees = guarantee;
+	return 0;
+}
+
+/* The tests of the sharing set in_memory and set_sharing. */
+static struct gpu_ops fake_ops = {
 	.name = "fake",
 	.open = fake_open,
 	.close = fake_close,
@@ -151,6 +189,7 @@ static const struct gpu_ops fake_ops = {
 	.read = fake_read,
 	.read_cap = fake_read_cap,
 	.write_cap = fake_write_cap,
+	.traits = fake_traits,
 };
 
 /* These functions replace gpu/gpu.c. */
@@ -441,4 +480,114 @@ TEST(an_unknown_backend_is_rejected)
 
 	assert_int_equal(gpu_io_new(&unknown, &patience, &none, &err), -EINVAL);
 	assert_string_equal(err.msg, "backend: \"quantum\" is unknown");
+}
+
+/* --- the choice of [gpu] sharing --- */
+
+static int open_fake(const char *sharing, bool paper_mode)
+{
+	config = (struct gpu_config){.name = "gpu0", .backend = "fake", .paper_mode = paper_mode};
+	snprintf(config.sharing, sizeof(config.sharing), "%s", sharing);
+	assert_int_equal(gpu_io_new(&config, &patience, &io, &err), 0);
+	return gpu_io_wait_open(io, 0, &err);
+}
+
+static bool guarantees(void)
+{
+	struct gpu_traits traits;
+
+	gpu_io_traits(io, &traits);
+	return traits.guarantees;
+}
+
+static int set_up_sharing(void)
+{
+	fake.scheduler = (struct scheduler){.has_guarantees = true};
+	fake_ops.in_memory = true;
+	fake_ops.set_sharing = fake_set_sharing;
+	err.msg[0] = '\0';
+	return 0;
+}
+
+static int tear_down_sharing(void)
+{
+	io = gpu_io_free(io);
+	fake_ops.in_memory = false;
+	fake_ops.set_sharing = NULL;
+	return 0;
+}
+
+static const struct choice {
+	const char *name, *sharing;
+	struct scheduler scheduler;
+	bool paper_mode, only_limits;
+	int result;
+	bool guarantees;
+	const char *why;
+} choices[] = {
+	{"auto takes guarantee", "auto", .scheduler.has_guarantees = true, .guarantees = true,
+	 .why = ""},
+	{"auto without it is hard", "auto", .why = "sharing = guarantee: only hard caps"},
+	{"auto on a backend without it", "auto", .only_limits = true,
+	 .why = "backend fake has only hard caps"},
+	{"auto in paper mode", "auto", .scheduler.has_guarantees = true, .paper_mode = true,
+	 .why = "the caps of the paper are hard limits (paper_mode = on)"},
+	{"auto resets guarantee in paper mode", "auto",
+	 .scheduler = {.has_guarantees = true, .guarantees = true}, .paper_mode = true,
+	 .why = "the caps of the paper are hard limits (paper_mode = on)"},
+	{"auto does not change a third discipline", "auto",
+	 .scheduler = {.has_guarantees = true, .has_third = true}, .why = BUSY},
+	{"auto does not change it in paper mode", "auto", .scheduler.has_third = true,
+	 .paper_mode = true, .why = BUSY},
+	{"auto fails if neither can be set", "auto", .scheduler.cannot_change = true,
+	 .result = -EIO},
+	{"guarantee", "guarantee", .scheduler.has_guarantees = true, .guarantees = true, .why = ""},
+	{"guarantee replaces a third discipline", "guarantee",
+	 .scheduler = {.has_guarantees = true, .has_third = true}, .guarantees = true, .why = ""},
+	{"guarantee without it", "guarantee", .result = -EINVAL},
+	{"guarantee on a backend without it", "guarantee", .only_limits = true, .result = -EINVAL},
+	{"hard", "hard", .scheduler = {.has_guarantees = true, .guarantees = true}, .why = ""},
+	{"hard replaces a third discipline", "hard", .scheduler.has_third = true, .why = ""},
+	{"hard on a backend without guarantees", "hard", .only_limits = true, .why = ""},
+};
+
+TEST_WITH(the_sharing_is_chosen_at_the_start, NULL, NULL)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(choices); i++) {
+		const struct choice *choice = &choices[i];
+		int r;
+
+		(void)set_up_sharing();
+		fake.scheduler = choice->scheduler;
+		if (choice->only_limits)
+			fake_ops.set_sharing = NULL;
+		r = open_fake(choice->sharing, choice->paper_mode);
+		if (r != choice->result || (r == 0 && guarantees() != choice->guarantees))
+			fail_msg("%s: %d %s", choice->name, r, err.msg);
+		if (r == 0 && strcmp(gpu_io_sharing_why(io), choice->why) != 0)
+			fail_msg("%s: reason \"%s\"", choice->name, gpu_io_sharing_why(io));
+		(void)tear_down_sharing();
+	}
+}
+
+TEST_WITH(paper_mode_changes_an_open_gpu, set_up_sharing, tear_down_sharing)
+{
+	assert_int_equal(open_fake("auto", false), 0);
+	assert_true(guarantees());
+	assert_int_equal(gpu_io_choose_sharing(io, true, &err), 0);
+	assert_false(guarantees());
+	assert_non_null(strstr(gpu_io_sharing_why(io), "paper_mode = on"));
+	assert_int_equal(gpu_io_choose_sharing(io, false, &err), 0);
+	assert_true(guarantees());
+	assert_string_equal(gpu_io_sharing_why(io), "");
+}
+
+TEST_WITH(a_failed_change_keeps_the_earlier_reason, set_up_sharing, tear_down_sharing)
+{
+	assert_int_equal(open_fake("auto", false), 0);
+	fake.scheduler.cannot_change = true;
+	assert_int_equal(gpu_io_choose_sharing(io, true, &err), -EIO);
+	assert_string_equal(err.msg, "sharing = hard: I/O error");
+	assert_true(guarantees());
+	assert_string_equal(gpu_io_sharing_why(io), "");
 }
