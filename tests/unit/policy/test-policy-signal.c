@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules 1, 2, 3 and 11: the signal, conditions and broken time of one vGPU over some periods. */
+/*
+ * Rules 1, 2, 3 and 11: the signal, conditions and broken time of one vGPU over some periods. The
+ * same for vGPUs whose caps are guaranteed shares. Rates that are compared with a target, and the
+ * largest load and the 99th percentile of the last periods (policy/window.h).
+ */
+#include "base/cleanup.h"
+#include "policy/qos/demand.h"
+#include "policy/rate.h"
+#include "policy/signal.h"
+#include "policy/window.h"
 #include "tests/unit/policy/test-policy.h"
 
 struct row {
@@ -326,4 +335,334 @@ TEST(test_after_a_change_of_policy_a_newcomer_may_cause_an_overload)
 	bench.gpu.severe_without_newcomer = true;
 	bench_step();
 	assert_false(bench.gpu.severe_without_newcomer);
+}
+
+/* --- caps that are guaranteed shares --- */
+
+#define PERIODS 3
+
+/* Reads PERIODS equal periods. */
+static void read_all(const struct given *given, int step_pct)
+{
+	bench_init(given, step_pct);
+	bench.gpu.sharing = POLICY_SHARING_GUARANTEE;
+	for (int i = 0; i < PERIODS; i++)
+		signal_read(&bench.params, &bench.gpu);
+}
+
+/* '!' overloaded, 'r' also a receiver, 'b' broken, 's' short of target, 'l' at the limit of the
+ * contract, 'n' not GPU-bound */
+static const struct {
+	const char *rule;
+	struct given vgpus[4];
+	const char *expected[4];
+} guarantee_rows[] = {
+	{"time is left: use of other time is no overload",
+	 {{"a", 50, 10, .util = 4}, {"b", 50, 50, .util = 0.2}, {"c", 50, 40, .util = 0.5}},
+	 {"", "", ""}},
+	{"no time is left: vGPUs with the largest u want more",
+	 {{"a", 50, 20, .util = 1.5}, {"b", 50, 20, .util = 1.5}, {"c", 60, 60, .util = 0.667}},
+	 {"!rb", "!rb", ""}},
+	{"no time is left: a vGPU with a smaller u got what it wants",
+	 {{"a", 100, 30, .util = 2}, {"b", 50, 10, .util = 1.5}, {"c", 60, 60, .util = 0.42}},
+	 {"!rb", "", ""}},
+	{"no time is left and no vGPU uses more than its cap: u counts as with hard caps",
+	 {{"a", 50, 48, .util = 1}, {"b", 60, 52, .util = 0.96}},
+	 {"!rb", "!rb"}},
+	{"a vGPU that fills its contract is not broken, and a larger cap does not help",
+	 {{"a", 50, 20, .util = 2.5}, {"b", 50, 40, .util = 1}, {"c", 50, 40, .util = 0.25}},
+	 {"!l", "!rb", ""}},
+	{"the same while time is left",
+	 {{"a", 50, 20, .util = 2.5}, {"b", 50, 40, .util = 0.25}},
+	 {"!l", ""}},
+	{"a little less than the contract is not broken while time is left",
+	 {{"a", 50, 20, .util = 2.42}, {"b", 50, 40, .util = 0.25}},
+	 {"!l", ""}},
+	{"with burst the ceiling is the GPU",
+	 {{"a", 50, 20, .util = 2.5, .burst = true}, {"b", 50, 40, .util = 0.25}},
+	 {"", ""}},
+	{"short of target with less than 30 % of the time left",
+	 {{"a", 50, 20, .util = 1.2, .target = 60, .fps = 45}, {"b", 60, 60, .util = 0.8}},
+	 {"!rbs", ""}},
+	{"short of target with more time left: the guest is the limit",
+	 {{"a", 50, 20, .util = 1.2, .target = 60, .fps = 45}, {"b", 60, 60, .util = 0.7}},
+	 {"sn", ""}},
+	{"short of target below 70 % of the cap: the guest is the limit",
+	 {{"a", 50, 20, .util = 0.6, .target = 60, .fps = 45}, {"b", 90, 60, .util = 1.45}},
+	 {"sn", "!rb"}},
+	{"short of target at the contract",
+	 {{"a", 40, 20, .util = 2, .target = 60, .fps = 45}, {"b", 60, 60, .util = 0.2}},
+	 {"!bsl", ""}},
+	{"an unknown reading excuses no short vGPU",
+	 {{"a", 50, 20, .util = 1.2, .target = 60, .fps = 45}, {"b", 60, 60, .util = NAN}},
+	 {"!rbs", ""}},
+};
+
+TEST(readings_under_guarantees)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(guarantee_rows); i++) {
+		print_message("  %s\n", guarantee_rows[i].rule);
+		read_all(guarantee_rows[i].vgpus, 1);
+		for (int j = 0; j < bench.gpu.n_vgpus; j++) {
+			const struct policy_vgpu *v = &bench.vgpus[j];
+			char found[8] = "";
+
+			snprintf(found, sizeof(found), "%s%s%s%s%s%s", v->overloaded ? "!" : "",
+				 v->receiver ? "r" : "", v->broken ? "b" : "",
+				 v->short_of_target ? "s" : "",
+				 v->conditions & POLICY_CONTRACT_LIMIT ? "l" : "",
+				 v->conditions & POLICY_QOS_NOT_GPU_BOUND ? "n" : "");
+			if (strcmp(found, guarantee_rows[i].expected[j]) != 0)
+				fail_msg("%s: %s instead of %s", v->id, found,
+					 guarantee_rows[i].expected[j]);
+		}
+	}
+}
+
+TEST(a_demand_above_the_cap_is_visible_while_time_is_left)
+{
+	static const struct {
+		struct given vgpus[3];
+		double now_pct; /* of the first vGPU */
+		enum policy_demand_source source;
+	} cases[] = {
+		{{{"a", 50, 10, .util = 4}, {"b", 50, 50, .util = 0.2}}, 40, POLICY_DEMAND_SEEN},
+		{{{"a", 50, 10, .util = 5}, {"b", 50, 50, .util = 0.2}}, 50, POLICY_DEMAND_SEEN},
+		/* got less than it could have */
+		{{{"a", 100, 20, .util = 1}, {"b", 100, 40, .util = 2}}, 20, POLICY_DEMAND_SEEN},
+		/* three times the load, as with hard caps */
+		{{{"a", 100, 10, .util = 2}, {"b", 100, 40, .util = 2}},
+		 3 * 20 / 0.98,
+		 POLICY_DEMAND_PROBED},
+		/* fills its contract */
+		{{{"a", 20, 10, .util = 2}, {"b", 100, 40, .util = 2}}, 20, POLICY_DEMAND_SEEN},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		read_all(cases[i].vgpus, 1);
+		demand_learn(&bench.gpu, &bench.vgpus[0]);
+		assert_float_equal(demand_now_pct(&bench.vgpus[0]), cases[i].now_pct, 1e-3);
+		assert_int_equal(bench.tracks[0].demand.source, cases[i].source);
+		/* With time left, a demand needs no cap to be measured. */
+		if (!bench.gpu.saturated)
+			assert_true(demand_observable_cap_pct(&bench.gpu, &bench.vgpus[0]) == 0);
+	}
+}
+
+TEST(the_order_of_vgpus_changes_no_reading)
+{
+	static const struct given one[] = {{"a", 90, 11, .util = 1.7},
+					   {"b", 90, 23, .util = 1.7},
+					   {"c", 90, 31, .util = 1.3},
+					   {.id = NULL}},
+				  other[] = {{"c", 90, 31, .util = 1.3},
+					     {"b", 90, 23, .util = 1.7},
+					     {"a", 90, 11, .util = 1.7},
+					     {.id = NULL}};
+	struct policy_gpu first;
+
+	read_all(one, 1);
+	first = bench.gpu;
+	read_all(other, 1);
+	assert_true(first.saturated && first.held_util > 1.69);
+	assert_true(first.held_util == bench.gpu.held_util);
+	assert_true(first.total_load == bench.gpu.total_load);
+}
+
+/* --- rates and windows --- */
+
+#define RATE_PERIODS 400
+
+/* Returns the units that end in period @at of a program that does @per_period, first @phase. */
+static double units_in(int at, double per_period, double phase)
+{
+	return floor((at + 1) * per_period + phase) - floor(at * per_period + phase);
+}
+
+static void init(double target, double period_s, bool work)
+{
+	const struct given given[2] = {{"v", 50, .cap = 20, .target = target, .work = work}};
+
+	bench_init(given, 1);
+	bench.gpu.period_s = period_s;
+}
+
+/* Reads @units in this period. Returns true if the vGPU is short. */
+static bool reads(double units, double util)
+{
+	bench_read(&bench.vgpus[0], util, units / bench.gpu.period_s);
+	bench_step();
+	return bench.vgpus[0].short_of_target;
+}
+
+static const double rates[] = {0.05, 0.1, 0.3, 0.5, 0.7, 1, 1.3, 2.5, 4, 7.7, 9.9, 10, 33, 74};
+
+TEST(a_promise_that_is_kept_is_never_short)
+{
+	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+		for (double phase = 0; phase < 1; phase += 0.13) {
+			init(rates[i], 1, true);
+			for (int at = 0; at < RATE_PERIODS; at++)
+				if (reads(units_in(at, rates[i], phase), 1))
+					fail_msg("%g units/s is short in period %d", rates[i], at);
+		}
+	}
+}
+
+TEST(two_thirds_of_a_promise_are_short_when_the_window_is_full)
+{
+	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+		int full = (int)fmin(ceil(10 / rates[i]), POLICY_RATES_MAX);
+		double given = rates[i] * 2 / 3;
+
+		/* Fewer than ten units are promised in the longest window. */
+		if (rates[i] * POLICY_RATES_MAX < 10)
+			continue;
+		init(rates[i], 1, true);
+		for (int at = 0; at < RATE_PERIODS; at++) {
+			bool is_short = reads(units_in(at, given, 0), 1);
+
+			if (at >= full - 1 && !is_short)
+				fail_msg("%g of %g units/s is enough in period %d", given, rates[i],
+					 at);
+		}
+	}
+}
+
+struct rate_row {
+	const char *rule;
+	double target, period_s;
+	const char *units; /* finished in each period; '?': no valid reading */
+	const char *shorts;
+	bool frames;
+};
+
+static const struct rate_row table[] = {
+	{"kernels of 2 s", 0.5, 1, .units = "010101010101", .shorts = "............"},
+	{"one kernel late by a period", 0.5, 1, .units = "010100101010", .shorts = "............"},
+	{"no kernel at all: short when more than 1.5 units are missing", 0.5, 1, .units = "00000",
+	 .shorts = "...!!"},
+	{"half of the promise", 0.5, 1, .units = "000100010001000100",
+	 .shorts = ".....!!!!!!!!!!!!!"},
+	{"a shortage counts as long as the window lasts", 1, 1, .units = "1100111111111",
+	 .shorts = "...!!!!!!!!!."},
+	{"a missing reading starts a new window", 0.5, 1, .units = "000?000", .shorts = "......."},
+	{"ten units in a period: each period alone", 10, 1, .units = "9879", .shorts = ".!!."},
+	{"shorter periods: more of them", 9, 0.1, .units = "1111111110000",
+	 .shorts = "...........!!"},
+	{"3 units/s: less than 1.5 units/s is tolerated", 3, 1, .units = "22222",
+	 .shorts = ".!!!!"},
+	{"frames have a tolerance of 1.5 in one period", 1.5, 1, .units = "000", .shorts = "...",
+	 .frames = true},
+	{"frames: each period alone", 4, 1, .units = "2402", .shorts = "!.!!", .frames = true},
+};
+
+TEST(short_in_these_periods)
+{
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const struct rate_row *row = &table[i];
+		char shorts[32] = "";
+
+		print_message("  %s\n", row->rule);
+		init(row->target, row->period_s, !row->frames);
+		for (int at = 0; row->units[at]; at++) {
+			double units = row->units[at] == '?' ? NAN : row->units[at] - '0';
+
+			shorts[at] = reads(units, 1) ? '!' : '.';
+		}
+		assert_string_equal(shorts, row->shorts);
+	}
+}
+
+/* A kernel of 2 s may count as busy time only when it ends. */
+TEST(use_and_demand_are_means_of_the_same_periods)
+{
+	init(0.5, 1, true);
+	for (int at = 0; at < 24; at++)
+		(void)reads(at % 4 == 3, at % 2 ? 1.5 : 0.3);
+	assert_true(bench.vgpus[0].overloaded && bench.vgpus[0].broken);
+	assert_true(fabs(bench.vgpus[0].rate - 0.25) < 1e-6);
+	assert_true(fabs(bench.vgpus[0].e - 0.5) < 1e-6);
+	assert_true(fabs(rate_util(&bench.vgpus[0]) - 0.9) < 1e-6);
+	assert_true(fabs(rate_load(&bench.vgpus[0]) - 0.18) < 1e-6);
+	/* the next period: GPU-bound with a use of 30 % */
+	assert_true(reads(0, 0.3) && bench.vgpus[0].overloaded);
+}
+
+TEST(an_invalid_busy_time_counts_in_no_mean)
+{
+	init(0.5, 1, true);
+	for (int at = 0; at < 24; at++)
+		(void)reads(at % 2, at % 2 ? NAN : 0.8);
+	assert_true(fabs(rate_util(&bench.vgpus[0]) - 0.8) < 1e-6);
+	assert_true(fabs(bench.vgpus[0].rate - 0.5) < 1e-6);
+}
+
+/* --- the largest load and the 99th percentile of the last periods --- */
+
+/* Adds the loads 0.001, 0.002, ... 0.001 * @n. */
+static void add_rising(struct policy_track *track, int n)
+{
+	for (int i = 1; i <= n; i++)
+		window_add(track, 0.001 * i);
+}
+
+static void check(double load, double thousandths)
+{
+	assert_float_equal(load, 0.001 * thousandths, 1e-6);
+}
+
+TEST(test_without_a_period_the_load_is_1)
+{
+	static const struct policy_track none;
+
+	assert_true(window_max(&none, 30) == 1);
+	assert_true(window_p99(&none, 30) == 1);
+}
+
+TEST(test_the_last_periods_count)
+{
+	static const struct {
+		int added, periods;
+		double max, p99;
+	} rows[] = {
+		{1, 1, 1, 1},		{1, 30, 1, 1},	      {50, 30, 50, 50},
+		{99, 300, 99, 99},	{100, 300, 100, 99},  {199, 300, 199, 198},
+		{200, 300, 200, 198},	{300, 300, 300, 297}, {400, 100, 400, 399},
+		{1000, 300, 1000, 997},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct policy_track track = {0};
+
+		add_rising(&track, rows[i].added);
+		check(window_max(&track, rows[i].periods), rows[i].max);
+		check(window_p99(&track, rows[i].periods), rows[i].p99);
+		check(window_at(&track, 1), rows[i].added);
+	}
+}
+
+/* A falling load has its largest values at the end of the window. */
+TEST(test_the_oldest_period_of_the_window_counts)
+{
+	for (int n = 1; n <= POLICY_WINDOW_MAX; n++) {
+		struct policy_track track = {0};
+
+		window_add(&track, 1);
+		for (int i = n; i >= 1; i--)
+			window_add(&track, 0.001 * i);
+		check(window_max(&track, n), n);
+		check(window_p99(&track, n), n - n / 100);
+		check(window_at(&track, n), n);
+	}
+}
+
+TEST(test_idle_periods_have_a_load_of_0)
+{
+	struct policy_track track = {0};
+
+	for (int i = 0; i < 100; i++)
+		window_add(&track, 0);
+	assert_true(window_max(&track, 300) == 0);
+	assert_true(window_p99(&track, 300) == 0);
 }

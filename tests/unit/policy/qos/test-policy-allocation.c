@@ -1,14 +1,80 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocation by expected demand: tables of caps, invariants for random demands, and the first cap
- * of a newcomer with the caps that the other vGPUs give (rule 9).
+ * Allocation by expected demand: tables of caps, invariants for random demands, the first cap of a
+ * newcomer with the caps that the other vGPUs give (rule 9), and the sentences of the results.
  */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "tests/unit/policy/qos/test-policy-want.h"
-
 #include "policy/qos/allocation.h"
+#include "policy/qos/qos.c"
+#include "tests/unit/policy/test-policy.h"
+
+/* --- vGPUs with a known demand --- */
+
+/* With this target, a vGPU tolerates 98 % of its demand, as without frames. */
+#define WANT_FPS 100
+
+/* A vGPU whose demand is @now. In the next period it is @next with probability @chance, and @now
+ * otherwise. The demand is measured by frames, so that it is known with any cap. */
+struct want {
+	const char *id; /* NULL ends the list */
+	int contract, cap;
+	double now, next, chance;
+	int min_cap;
+	bool held, burst;
+	bool bare; /* no frames: the demand is known only with a cap above it */
+	enum policy_demand_source source; /* how @now was measured or estimated */
+	double load; /* with an estimated demand: the load in percent; 0: the whole cap */
+};
+
+/* Learns from one period with the demand @pct. Returns the level (interval of demands) of @pct. */
+static int want_see(const struct policy_gpu *gpu, struct policy_vgpu *vgpu, double pct)
+{
+	vgpu->load = pct / 100;
+	vgpu->util = 0.5;
+	vgpu->fps = vgpu->terms.target_fps;
+	demand_learn(gpu, vgpu);
+	return vgpu->track->demand.level;
+}
+
+/* Fills the track with the history of @want and a margin of 0. */
+static void want_learn(const struct policy_gpu *gpu, struct policy_vgpu *vgpu,
+		       const struct want *want)
+{
+	struct policy_demand *demand = &vgpu->track->demand;
+	int next = want->chance > 0 ? want_see(gpu, vgpu, want->next) : 0;
+	int now = want_see(gpu, vgpu, want->now);
+
+	memset(demand->follows, 0, sizeof(demand->follows));
+	demand->follows[now][next] = (float)(1e9 * want->chance);
+	demand->follows[now][now] += (float)(1e9 * (1 - want->chance));
+	demand->known = true;
+	demand->margin_pct = 0;
+	demand->source = want->source;
+	if (want->source != POLICY_DEMAND_SEEN)
+		vgpu->load = (want->load > 0 ? want->load : vgpu->cap_pct) / 100;
+}
+
+static void want_init(const struct want *wants, int step_pct)
+{
+	struct given given[BENCH_MAX + 1] = {{0}};
+
+	for (int i = 0; i < BENCH_MAX && wants[i].id; i++)
+		given[i] = (struct given){wants[i].id,
+					  wants[i].contract,
+					  .cap = wants[i].cap,
+					  .min_cap = wants[i].min_cap,
+					  .held = wants[i].held,
+					  .burst = wants[i].burst,
+					  .target = wants[i].bare ? 0 : WANT_FPS};
+	bench_init(given, step_pct);
+	bench.policy = policy_find("qos");
+	for (int i = 0; i < bench.gpu.n_vgpus; i++) {
+		bench.vgpus[i].fps_valid = !wants[i].bare;
+		want_learn(&bench.gpu, &bench.vgpus[i], &wants[i]);
+	}
+}
 
 /* Returns the planned caps as text: "a 30, b 70". */
 static const char *caps_of(const struct plan *plan)
@@ -548,3 +614,80 @@ static int prepare(void)
 }
 
 FIXTURE_ONCE(prepare, NULL)
+
+/* --- sentences --- */
+
+static const struct {
+	struct want wants[3];
+	const char *vgpu; /* the vGPU with the largest raise; NULL: no cap is raised */
+	const char *why, *numbers;
+} sentences[] = {
+	{{{"a", 60, .cap = 30, .now = 40}, {"b", 70, .cap = 70, .now = 20}},
+	 "a",
+	 "a wants 40.0 % of the GPU now and may want up to 40 % in the next period; all vGPUs "
+	 "together may want 60 %: b 70 -> 58 %, a 30 -> 42 %",
+	 "demand_pct=40 need_pct=40 margin_pct=0 u_pct=50 cap_pct=30 all_now_pct=60 "
+	 "all_need_pct=60 lent_back_pct=12"},
+	{{{"a", 50, .cap = 30, .now = 50}, {"b", 51, .cap = 51, .now = 51}},
+	 "a",
+	 "a wants 50.0 % of the GPU now and needs a cap of 49 % in the next period; all vGPUs "
+	 "together may want 99 % (without a margin): a 30 -> 49 %",
+	 "demand_pct=50 need_pct=49 margin_pct=0 u_pct=50 cap_pct=30 all_now_pct=99 "
+	 "all_need_pct=99 lent_back_pct=0"},
+	{{{"a", 30, .cap = 40, .now = 10}, {"b", 60, .cap = 40, .now = 10}},
+	 NULL,
+	 "all vGPUs together may want 20 %: a 40 -> 30 %",
+	 "all_now_pct=20 all_need_pct=20 lent_back_pct=10"},
+};
+
+TEST(test_the_sentence_of_an_allocation)
+{
+	for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++) {
+		struct allocation_summary summary;
+		struct policy_decision *decision;
+		enum allocation result;
+		struct plan plan;
+
+		want_init(sentences[i].wants, 1);
+		result = allocation_plan(&bench.params, &bench.gpu, 0, &plan, &summary);
+		decision = plan_decide(&plan, &bench.gpu, POLICY_SHARE, &bench.out);
+		explain_allocation(&bench.gpu, &bench.out, result, &summary, decision);
+		bench_check_said(decision, sentences[i].why, sentences[i].numbers);
+		assert_int_equal(decision->vgpu,
+				 sentences[i].vgpu ? bench_index(sentences[i].vgpu) : -1);
+	}
+}
+
+TEST(test_the_sentence_of_a_risky_sale)
+{
+	static const struct profit profit = {
+		.price = 0.5,
+		.misfit = 0.25,
+		.overload = 0.1,
+		.risk = 0.03,
+		.broken_s = 12,
+		.penalty = 0.12,
+		.expected = 0.255,
+		.trust = 0.1,
+	};
+	static const struct fund fund = {.cap_pct = 30};
+	struct policy_decision *decision;
+	struct plan none;
+
+	bench_init((const struct given[]){{"a", 50, .cap = 50}, {.id = NULL}}, 1);
+	bench.gpu.flavors[0].initial_cap_pct = 50;
+	bench.gpu.total_load = 0.4;
+	bench.gpu.broken_s = 2;
+	plan_init(&none, &bench.gpu);
+	decision = plan_decide(&none, &bench.gpu, POLICY_OFFER, &bench.out);
+	explain_profit(&bench.params, &bench.gpu, &bench.gpu.flavors[0], &fund, &profit, decision);
+	bench_check_said(decision,
+			 "One more contract of 50 % earns 0.5 per hour and fits with a probability "
+			 "of 75.0 %; broken time and migrations are expected to cost 0.12: the "
+			 "expected profit is 0.255; 3 % of the time of all vGPUs "
+			 "may be broken (limit 1.5 %). 30 % can be funded now",
+			 "flavor_cap_pct=50 fundable_pct=30 min_newcomer_pct=10 total_load_pct=40 "
+			 "price_per_hour=0.5 misfit_pct=25 overload_risk_pct=10 broken_risk_pct=3 "
+			 "sale_risk_pct=1.5 broken_last_hour_s=2 "
+			 "broken_s=12 penalty_per_hour=0.12 profit_per_hour=0.255");
+}
