@@ -102,34 +102,34 @@ TEST(test_the_reason_of_every_end)
 
 #define WORLDS 400
 
-static uint64_t random_state = 42;
+static uint64_t world_state = 42;
 
-static int random_int(int low, int high)
+static int world_int(int low, int high)
 {
-	random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-	return low + (int)((random_state >> 33) % (uint64_t)(high - low + 1));
+	world_state = world_state * 6364136223846793005u + 1442695040888963407u;
+	return low + (int)((world_state >> 33) % (uint64_t)(high - low + 1));
 }
 
 /* Makes a GPU whose vGPUs have been seen for some periods and that may sell in the next one. */
 static void make_world(const struct policy *policy)
 {
 	static const char *const ids[] = {"a", "b", "c", "d", "e", "f"};
-	int n = random_int(0, 6), cap_pct = random_int(3, 25);
-	int most_pct = random_int(1, 100), least_pct = random_int(0, most_pct);
+	int n = world_int(0, 6), cap_pct = world_int(3, 25);
+	int most_pct = world_int(1, 100), least_pct = world_int(0, most_pct);
 	struct given given[BENCH_MAX + 1] = {{0}};
 
 	for (int i = 0; i < n; i++)
-		given[i] = (struct given){ids[i], random_int(cap_pct, 60), .cap = 95 / n};
+		given[i] = (struct given){ids[i], world_int(cap_pct, 60), .cap = 95 / n};
 	bench_init(given, 1);
 	bench.policy = policy;
-	bench.params.none_vgpus = random_int(1, 7);
-	bench.params.static_ratio = random_int(1, 4);
-	bench.gpu.migrates = random_int(0, 1);
-	bench.gpu.moving.answered = random_int(0, 2);
+	bench.params.none_vgpus = world_int(1, 7);
+	bench.params.static_ratio = world_int(1, 4);
+	bench.gpu.migrates = world_int(0, 1);
+	bench.gpu.moving.answered = world_int(0, 2);
 	bench.gpu.n_flavors = 0;
-	for (int t = random_int(3, 60); t >= 0; t--) {
+	for (int t = world_int(3, 60); t >= 0; t--) {
 		for (int i = 0; i < n; i++)
-			bench_read(&bench.vgpus[i], random_int(least_pct, most_pct) / 100.0, NAN);
+			bench_read(&bench.vgpus[i], world_int(least_pct, most_pct) / 100.0, NAN);
 		bench.gpu.selling = t == 0;
 		if (t > 0)
 			bench_step();

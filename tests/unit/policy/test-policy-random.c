@@ -34,23 +34,8 @@ struct world {
 };
 
 static char names[TENANTS_MAX][8];
-static uint64_t random_state;
 static int seen[POLICY_KINDS];
 static int refused_holds, refused_funds, refused_sets;
-
-static uint64_t random_next(void)
-{
-	random_state ^= random_state >> 12;
-	random_state ^= random_state << 25;
-	random_state ^= random_state >> 27;
-	return random_state * UINT64_C(2685821657736338717);
-}
-
-/* Returns a number from @low to @high, both included. */
-static int random_int(int low, int high)
-{
-	return low + (int)((random_next() >> 33) % (uint64_t)(high - low + 1));
-}
 
 static double random_double(double low, double high)
 {
@@ -546,14 +531,13 @@ TEST(test_invariants_in_random_histories)
 		int share; /* of 100 */
 	} acts[] = {{take_sample, 75},	  {arrive, 9},		{leave, 5},
 		    {hold_or_release, 5}, {change_contract, 3}, {write_from_outside, 3}};
-	const char *seed = getenv("GOVER_TEST_SEED");
 	int histories = bench_scaled(HISTORIES);
 	static struct world world;
 	bool all_seen = true;
 
-	random_state = seed ? strtoull(seed, NULL, 10) : 20221101;
-	print_message("GOVER_TEST_SEED=%llu\n", (unsigned long long)random_state);
+	random_begin(20221101);
 	assert_true(random_state != 0);
+	print_message("GOVER_TEST_SEED=%llu\n", (unsigned long long)random_state);
 	for (int i = 0; i < TENANTS_MAX; i++)
 		snprintf(names[i], sizeof(names[i]), "vgpu%d", i + 1);
 	for (int history = 0; history < histories; history++) {

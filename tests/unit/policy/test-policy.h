@@ -50,6 +50,31 @@ static inline int bench_scaled(int n)
 	return pct ? (n * atoi(pct) + 99) / 100 : n;
 }
 
+/* State of the random numbers: not 0. */
+static uint64_t random_state;
+
+/* Sets it to GOVER_TEST_SEED, which selects other tenants, or to @usual. */
+static inline void random_begin(uint64_t usual)
+{
+	const char *seed = getenv("GOVER_TEST_SEED");
+
+	random_state = seed ? strtoull(seed, NULL, 10) : usual;
+}
+
+static inline uint64_t random_next(void)
+{
+	random_state ^= random_state >> 12;
+	random_state ^= random_state << 25;
+	random_state ^= random_state >> 27;
+	return random_state * UINT64_C(2685821657736338717);
+}
+
+/* Returns a number from @low to @high, both included. */
+static inline int random_int(int low, int high)
+{
+	return low + (int)((random_next() >> 33) % (uint64_t)(high - low + 1));
+}
+
 /* Sets the readings. An invalid reading keeps the old value, which a policy must not use. */
 static inline void bench_read(struct policy_vgpu *vgpu, double util, double fps)
 {

@@ -13,17 +13,6 @@
 #define PERIODS 800
 #define QUIET	100 /* number of last periods in which no cap may move */
 
-static uint64_t random_state;
-
-static int random_int(int low, int high)
-{
-	random_state ^= random_state >> 12;
-	random_state ^= random_state << 25;
-	random_state ^= random_state >> 27;
-	return low + (int)((random_state * UINT64_C(2685821657736338717) >> 33) %
-			   (uint64_t)(high - low + 1));
-}
-
 struct host {
 	double demand_pct[BENCH_MAX];
 	double jitter_pct; /* random change of each demand per period, in percent */
@@ -196,9 +185,7 @@ TEST(test_noisy_tenants_cause_few_moves)
 
 static int prepare(void)
 {
-	const char *seed = getenv("GOVER_TEST_SEED");
-
-	random_state = seed ? strtoull(seed, NULL, 10) : 20180601;
+	random_begin(20180601);
 	return 0;
 }
 

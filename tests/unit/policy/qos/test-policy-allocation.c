@@ -363,17 +363,6 @@ TEST(test_caps_by_expected_demand)
 
 /* --- random demands --- */
 
-static uint64_t random_state;
-
-static int random_int(int low, int high)
-{
-	random_state ^= random_state >> 12;
-	random_state ^= random_state << 25;
-	random_state ^= random_state >> 27;
-	return low + (int)((random_state * UINT64_C(2685821657736338717) >> 33) %
-			   (uint64_t)(high - low + 1));
-}
-
 static struct want random_want(const char *id, int cap_pct)
 {
 	int contract_pct = random_int(10, 70);
@@ -607,9 +596,7 @@ TEST(test_the_first_cap_of_a_newcomer)
 
 static int prepare(void)
 {
-	const char *seed = getenv("GOVER_TEST_SEED");
-
-	random_state = seed ? strtoull(seed, NULL, 10) : 20221102;
+	random_begin(20221102);
 	return 0;
 }
 
