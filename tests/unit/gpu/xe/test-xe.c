@@ -5,13 +5,10 @@
  * events. pwrite() replaces the whole content of a file, as a kernel attribute does.
  */
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#include "base/file.h"
 #include "gpu/xe/layout.c"
 #include "gpu/xe/pmu.h"
 #include "tests/unit/gpu/test-gvt.h"
-#include "tests/unit/unit.h"
 
 #define PF  "0000:03:00.0"
 #define DEV "bus/pci/drivers/xe/" PF
