@@ -3,9 +3,7 @@
  * Decisions, alerts, offers, settings and audit records are read back after a restart as they were
  * written. Ids of audit records are never reused.
  */
-#include "base/clock.h"
 #include "db/conn.h"
-#include "db/db.h"
 #include "db/schema.h"
 #include "tests/unit/db/test-db.h"
 

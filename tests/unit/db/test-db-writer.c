@@ -10,7 +10,6 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 
-#include "base/clock.h"
 #include "tests/unit/db/test-db.h"
 
 static void fill_text(char *text, size_t size, char c)

@@ -11,17 +11,13 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "compute/channel/control.h"
-#include "gpu/cgroup.h"
-#include "gpu/gpu.h"
 #include "tests/unit/gpu/test-gpu.h"
 #include "tests/unit/temp-folder.h"
-#include "tests/unit/unit.h"
 
 static struct gpu_config config;
 

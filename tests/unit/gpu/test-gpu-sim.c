@@ -6,14 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "gpu/gpu.h"
 #include "tests/unit/temp-folder.h"
 #include "tests/unit/gpu/test-gpu.h"
-#include "tests/unit/unit.h"
 
 #define START (1000 * NS_PER_S) /* uptime of the host */
 

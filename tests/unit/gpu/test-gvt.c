@@ -6,7 +6,6 @@
 #include <sys/resource.h>
 
 #include "tests/unit/gpu/test-gvt.h"
-#include "tests/unit/unit.h"
 
 #define A  "aaaaaaaa-0000-0000-0000-000000000001"
 #define B  "bbbbbbbb-0000-0000-0000-000000000002"

@@ -6,12 +6,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "gpu/cgroup.h"
-#include "gpu/gpu.h"
 #include "tests/unit/gpu/test-gpu.h"
-#include "tests/unit/unit.h"
 
 static const struct gpu_ops *const ops = &gpu_softgpu_ops;
 static struct gpu_config config, dry;

@@ -6,8 +6,6 @@
  */
 #include "tests/unit/gpu/test-softgpu.h"
 
-#include "gpu/cgroup.h"
-
 #include <errno.h>
 #include <math.h>
 #include <string.h>

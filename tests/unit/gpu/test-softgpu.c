@@ -13,7 +13,6 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "gpu/cgroup.h"
 
 static struct gpu_config config;
 static struct cgroup_host host;

@@ -5,7 +5,6 @@
  * repeated, once unchanged and once with the vGPUs in another order. The results must be equal.
  * GOVER_TEST_SEED=N runs other histories, GOVER_TEST_PCT=N only that percentage of them.
  */
-#include <stdlib.h>
 
 #include "tests/unit/policy/test-policy.h"
 

@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "tests/unit/sched/test-sched-rig.h"
-#include "tests/unit/unit.h"
 
 /* Writes random caps for @n tenants, each at least 1, with the sum @sum_pct, to @caps. */
 static void draw_caps(unsigned int *caps, int n, unsigned int sum_pct)

@@ -5,7 +5,6 @@
  */
 #include "base/cleanup.h"
 #include "tests/unit/sched/test-sched-rig.h"
-#include "tests/unit/unit.h"
 
 TEST(a_slot_adds_to_the_rest_of_the_slice)
 {

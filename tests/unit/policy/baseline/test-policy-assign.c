@@ -5,7 +5,6 @@
  * the smaller of its demand and its cap. GOVER_TEST_SEED=N selects other tenants, GOVER_TEST_PCT=N
  * only that percentage of them. Then tables for the policies that assign shares.
  */
-#include <stdlib.h>
 
 #include "tests/unit/policy/test-policy.h"
 

@@ -4,7 +4,6 @@
  * newcomer with the caps that the other vGPUs give (rule 9), and the sentences of the results.
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "policy/qos/allocation.h"
 #include "policy/qos/qos.c"
