@@ -5,46 +5,19 @@
  * percentile and maximum of the time between frames in us. Linked to EGL, so that every preload
  * hooks it.
  */
-#include <EGL/egl.h>
-#include <EGL/eglext.h>
-#include <GL/gl.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "tests/helper/egl.h"
 
 /* number of first frames that are not measured, because limiters and overlays initialise then */
 #define WARM 30
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	(void)clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static int by_value(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
 	return (x > y) - (x < y);
-}
-
-static int make_current(EGLDisplay display, EGLSurface *ret_surface)
-{
-	const EGLint attributes[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE,
-				     EGL_OPENGL_BIT, EGL_NONE};
-	const EGLint size[] = {EGL_WIDTH, 64, EGL_HEIGHT, 64, EGL_NONE};
-	EGLConfig config;
-	int n = 0;
-
-	if (!eglInitialize(display, NULL, NULL) || !eglBindAPI(EGL_OPENGL_API) ||
-	    !eglChooseConfig(display, attributes, &config, 1, &n) || n != 1)
-		return 0;
-	*ret_surface = eglCreatePbufferSurface(display, config, size);
-	return (int)eglMakeCurrent(display, *ret_surface, *ret_surface,
-				   eglCreateContext(display, config, EGL_NO_CONTEXT, NULL));
 }
 
 /* Uses the CPU for @body_ns and returns the CPU time that was used. */
@@ -68,7 +41,7 @@ int main(int argc, char **argv)
 	uint64_t first_ns = 0, last_ns = 0, cpu_ns = 0;
 	EGLSurface surface;
 
-	if (frames < 2 || !time_ns || !make_current(display, &surface)) {
+	if (frames < 2 || !time_ns || !make_current(display, 64, &surface)) {
 		fprintf(stderr, "usage: fps-frames FRAMES BODY_US (needs EGL)\n");
 		return 1;
 	}

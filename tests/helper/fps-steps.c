@@ -4,18 +4,14 @@
  * second and draws for BODY_US of CPU time in each, until it is killed. A driver can change
  * BODY_US through FILE (fps-steps.h), and the program writes the times of late frames to it.
  */
-#include <EGL/egl.h>
-#include <EGL/eglext.h>
-#include <GL/gl.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "tests/helper/egl.h"
 #include "tests/helper/fps-steps.h"
 
 #define SIZE	512 /* of the surface; a clear takes about 0.05 ms */
@@ -23,36 +19,12 @@
 #define LATE	1.1 /* a frame is late if it takes this many frame times */
 #define NS	1000000000ull
 
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	(void)clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * NS + (uint64_t)now.tv_nsec;
-}
-
 static void sleep_until(uint64_t at_ns)
 {
 	struct timespec at = {.tv_sec = (time_t)(at_ns / NS), .tv_nsec = (long)(at_ns % NS)};
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
 		continue;
-}
-
-static bool make_current(EGLDisplay display, EGLSurface *ret_surface)
-{
-	const EGLint attributes[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE,
-				     EGL_OPENGL_BIT, EGL_NONE};
-	const EGLint size[] = {EGL_WIDTH, SIZE, EGL_HEIGHT, SIZE, EGL_NONE};
-	EGLConfig config;
-	int n = 0;
-
-	if (!eglInitialize(display, NULL, NULL) || !eglBindAPI(EGL_OPENGL_API) ||
-	    !eglChooseConfig(display, attributes, &config, 1, &n) || n != 1)
-		return false;
-	*ret_surface = eglCreatePbufferSurface(display, config, size);
-	return eglMakeCurrent(display, *ret_surface, *ret_surface,
-			      eglCreateContext(display, config, EGL_NO_CONTEXT, NULL));
 }
 
 static struct fps_steps *map(const char *path)
@@ -115,7 +87,7 @@ int main(int argc, char **argv)
 	uint64_t frame_ns, next_ns, last_ns;
 	EGLSurface surface;
 
-	if (!(fps >= 1 && fps <= 1000) || !steps || !make_current(display, &surface)) {
+	if (!(fps >= 1 && fps <= 1000) || !steps || !make_current(display, SIZE, &surface)) {
 		fprintf(stderr, "usage: fps-steps FPS BODY_US [FILE] (needs EGL)\n");
 		return 1;
 	}
