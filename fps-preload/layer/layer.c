@@ -8,15 +8,19 @@
  * If libgover-fps.so is loaded in the same process, the layer counts in the page of that library.
  * If the program uses a translator from OpenGL to Vulkan, the library counts the frames in the
  * OpenGL functions, and the layer does not count these frames again.
+ *
+ * The functions of the next layer are in a list for instances and one for devices. Entries are
+ * reused but never freed, so that each frame can search the lists without a lock.
  */
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <vulkan/vk_layer.h>
 #include <vulkan/vulkan.h>
 
-#include "fps-preload/layer/table.h"
 #include "fps-preload/frame.h"
 #include "fps-preload/debug.h"
 #include "fps-preload/setup.h"
@@ -34,6 +38,25 @@ static bool off;
 static bool beside_preload;
 static frame_begin_fn begin_frame = frame_begin;
 static frame_end_fn end_frame = frame_end;
+
+/* The functions of the next layer for a Vulkan instance or device. */
+struct next {
+	const void *key; /* key that all handles of the object share; NULL: unused entry */
+	bool taken;
+	bool translator; /* the program uses a translator from OpenGL to Vulkan */
+	PFN_vkGetInstanceProcAddr instance_proc;
+	PFN_vkGetDeviceProcAddr device_proc;
+	union {
+		PFN_vkDestroyInstance instance;
+		PFN_vkDestroyDevice device;
+	} destroy;
+	PFN_vkQueuePresentKHR present; /* NULL: the device does not support the function */
+	struct next *following;
+};
+
+struct table {
+	struct next *first;
+};
 
 static struct table instances, devices;
 
@@ -53,6 +76,62 @@ __attribute__((constructor)) static void layer_start(void)
 	} else {
 		frame_setup(&setup);
 	}
+}
+
+/*
+ * Each Vulkan object starts with a pointer to the loader's dispatch table, which all objects of an
+ * instance or device share.
+ */
+static const void *key_of(const void *handle)
+{
+	return *(const void *const *)handle;
+}
+
+/*
+ * Returns an entry that the caller fills in, or NULL if out of memory. Thread-safe, without a lock.
+ */
+static struct next *table_take(struct table *table)
+{
+	struct next *next = __atomic_load_n(&table->first, __ATOMIC_ACQUIRE);
+
+	for (; next; next = next->following)
+		if (!__atomic_exchange_n(&next->taken, true, __ATOMIC_ACQUIRE))
+			return next;
+	next = calloc(1, sizeof(*next));
+	if (!next)
+		return NULL;
+	next->taken = true;
+	next->following = __atomic_load_n(&table->first, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(&table->first, &next->following, next, true,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		continue;
+	return next;
+}
+
+/* Adds the entry under @handle, so that table_find() finds it. */
+static void table_publish(struct next *next, const void *handle)
+{
+	__atomic_store_n(&next->key, key_of(handle), __ATOMIC_RELEASE);
+}
+
+static void table_drop(struct next *next)
+{
+	__atomic_store_n(&next->key, NULL, __ATOMIC_RELAXED);
+	__atomic_store_n(&next->taken, false, __ATOMIC_RELEASE);
+}
+
+/*
+ * Returns the entry of an instance or device, found by its handle or by the handle of a child
+ * object. Returns NULL if the handle is unknown.
+ */
+static struct next *table_find(const struct table *table, const void *handle)
+{
+	const void *key = handle ? key_of(handle) : NULL;
+	struct next *next = key ? __atomic_load_n(&table->first, __ATOMIC_ACQUIRE) : NULL;
+
+	while (next && __atomic_load_n(&next->key, __ATOMIC_ACQUIRE) != key)
+		next = next->following;
+	return next;
 }
 
 /* Returns true if the engine name is that of a translator from OpenGL to Vulkan. */
