@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "policy/sort.h"
+#include "policy/share.h"
 #include "policy/plan.h"
 
 void plan_clear(struct policy_out *out)

@@ -129,7 +129,7 @@ struct policy_past {
 						 the index n % POLICY_PAST_SLOTS */
 };
 
-/* The last readings of a vGPU that delivers units of work and has a target (policy/rate.h). */
+/* The last readings of a vGPU that delivers units of work and has a target (policy/window.h). */
 struct policy_rates {
 	int next, fill;	 /* position and number of valid entries of the rings below */
 	int periods;	 /* the newest periods that are judged together; 0: only the present one */

@@ -1,9 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Proportional division of whole steps, with limits. */
+/* Sorts vGPUs, and divides whole steps among them in proportion to weights, with limits. */
 #ifndef POLICY_SHARE_H
 #define POLICY_SHARE_H
 
 #include <stdint.h>
+
+#include "policy/policy.h"
+
+/* Returns true if item @a precedes item @b. Must be a strict total order. */
+typedef bool sort_before_fn(const void *context, int a, int b);
+
+/* Sorts indices in place, O(n log n). qsort() is not suitable: it may allocate memory, and its
+ * comparison function gets no context pointer. */
+void sort_indices(int *items, int n, sort_before_fn *before, const void *context);
+
+/* Sorts @n indices of vGPUs by id. */
+void sort_by_id(const struct policy_gpu *gpu, int *vgpus, int n);
+
+/* Sets @ret_vgpus to the indices of all vGPUs, sorted by id. */
+void sort_all_by_id(const struct policy_gpu *gpu, int ret_vgpus[POLICY_VGPUS_MAX]);
 
 /* A vGPU that gets a part. All members are integers, so that no result depends on the order. */
 struct share {

@@ -2,7 +2,6 @@
 /* Rules 1 to 3 and 11: signals, conditions and broken time from one period's readings. */
 #include <math.h>
 
-#include "policy/rate.h"
 #include "policy/signal.h"
 #include "policy/window.h"
 

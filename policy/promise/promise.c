@@ -8,7 +8,7 @@
 #include "policy/plan.h"
 #include "policy/promise/promise.h"
 #include "policy/promise/service.h"
-#include "policy/rate.h"
+#include "policy/window.h"
 #include "policy/signal.h"
 
 /* Everything that the rules look at. */

@@ -19,7 +19,6 @@
 #include "policy/qos/allocation.h"
 #include "policy/qos/demand.h"
 #include "policy/share.h"
-#include "policy/sort.h"
 
 #define ROUNDING 1e-4 /* steps */
 

@@ -8,7 +8,7 @@
 
 #include "policy/qos/demand.h"
 #include "policy/qos/moving.h"
-#include "policy/rate.h"
+#include "policy/window.h"
 #include "policy/signal.h"
 
 /* While a vGPU is probed, its demand is estimated as this multiple of its use. */

@@ -15,7 +15,7 @@
 #include "policy/plan.h"
 #include "policy/qos/demand.h"
 #include "policy/qos/futures.h"
-#include "policy/sort.h"
+#include "policy/share.h"
 
 #define SAMPLES	     1024
 #define TIMES	     16 /* number of different instants of the samples */

@@ -10,7 +10,7 @@
 #include "policy/qos/futures.h"
 #include "policy/qos/moving.h"
 #include "policy/qos/profit.h"
-#include "policy/sort.h"
+#include "policy/share.h"
 
 #define MORE OVERLOAD_PCTS /* index of the element for all totals above 100 % */
 

@@ -6,7 +6,6 @@
  */
 #include "base/cleanup.h"
 #include "policy/qos/demand.h"
-#include "policy/rate.h"
 #include "policy/signal.h"
 #include "policy/window.h"
 #include "tests/unit/policy/test-policy.h"
