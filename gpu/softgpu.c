@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * softgpu: a GPU that consists of CPU time, for programs that render with Mesa's llvmpipe. A vGPU
- * is a control group ROOT/GPU/ID. Its cap is a bandwidth limit or a CPU weight (gpu/softgpu-cap.h),
- * its busy time is the CPU time of the group. One GPU second is capacity_cores CPU seconds.
+ * is a control group ROOT/GPU/ID. Its cap is a bandwidth limit or a CPU weight, its busy time is
+ * the CPU time of the group. One GPU second is capacity_cores CPU seconds.
  *
  * The limit of ROOT/GPU applies to the whole GPU, even if the sum of the caps is larger. If
  * capacity_cores is a whole number, the GPU is pinned to that number of cores; with guarantees, a
@@ -19,9 +19,159 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "gpu/cgroup-tree.h"
-#include "gpu/softgpu-cap.h"
 
 #define CORES_DEFAULT 1.0
+
+/*
+ * --- caps in the files of a control group ---
+ *
+ * Without guarantees, the cap is the bandwidth limit: the vGPU never gets more. With guarantees,
+ * the cap is the share of the group (its CPU weight), and the bandwidth limit is the ceiling: vGPUs
+ * with work share the time that other vGPUs do not use, each up to its ceiling.
+ *
+ * A group without a share belongs to a GPU without guarantees, because every share differs from the
+ * weight of a new group (gpu/cgroup.h).
+ */
+
+/* What a cap of 100 % is, and how caps work. */
+struct softgpu_scale {
+	double gpu_cores;
+	bool guarantees;
+};
+
+/* Returns the smallest cap that a limit can enforce on a GPU with @gpu_cores. */
+static int softgpu_cap_floor(double gpu_cores)
+{
+	int pct = (int)ceil(CGROUP_CORES_MIN * 100 / gpu_cores - 1e-6);
+
+	return pct > 1 ? pct : 1;
+}
+
+static int write_limit_pct(const struct cgroup_files *files, const struct softgpu_scale *scale,
+			   int pct)
+{
+	struct cgroup_limit limit = cgroup_limit_for(scale->gpu_cores * pct / 100);
+
+	return cgroup_write_limit(files, &limit);
+}
+
+/*
+ * Reads the share of the GPU that the limit allows. *ret_pct is 0 if there is no limit. @ret_share
+ * may be NULL.
+ */
+static int read_limit_pct(const struct cgroup_files *files, const struct softgpu_scale *scale,
+			  double *ret_share, int *ret_pct)
+{
+	struct cgroup_limit limit;
+	int r = files->version->read_limit(files, &limit), pct;
+	double cores, share;
+
+	if (r < 0)
+		return r;
+	cores = cgroup_limit_cores(&limit);
+	share = cores == 0 || cores > scale->gpu_cores ? 1 : cores / scale->gpu_cores;
+	pct = (int)lround(share * 100);
+	if (ret_share)
+		*ret_share = share;
+	*ret_pct = cores == 0 ? 0 : pct > 1 ? pct : 1;
+	return 0;
+}
+
+/*
+ * Sets the cap, softgpu_cap_floor()..100. With guarantees, the limit becomes the larger of the cap
+ * and @ceiling_pct. Returns -EINVAL for other caps.
+ */
+static int softgpu_cap_write(const struct cgroup_files *files, const struct softgpu_scale *scale,
+			     int cap_pct, int ceiling_pct)
+{
+	int limit_pct = cap_pct > ceiling_pct ? cap_pct : ceiling_pct, is_pct, r;
+
+	if (cap_pct < softgpu_cap_floor(scale->gpu_cores) || cap_pct > 100)
+		return -EINVAL;
+	if (!scale->guarantees)
+		return write_limit_pct(files, scale, cap_pct);
+	r = read_limit_pct(files, scale, NULL, &is_pct);
+	if (r == 0 && is_pct != limit_pct)
+		r = write_limit_pct(files, scale, limit_pct);
+	return r < 0 ? r : cgroup_write_share(files, cap_pct);
+}
+
+/*
+ * Reads the cap; 0: no limit. *ret_share is the cap as a fraction of the GPU. With
+ * guarantees, a limit below the share is the cap, because another program has set it, unless the
+ * limit is @ceiling_pct, the ceiling that the caller has written (0: none). Another program has
+ * then set the share, which takes time from other vGPUs up to the limit. A group with a limit and
+ * the weight of a new group has a cap of 1 %.
+ */
+static int softgpu_cap_read(const struct cgroup_files *files, const struct softgpu_scale *scale,
+			    int ceiling_pct, double *ret_share, int *ret_cap_pct)
+{
+	int r = read_limit_pct(files, scale, ret_share, ret_cap_pct), pct;
+
+	if (r < 0 || !scale->guarantees)
+		return r;
+	r = cgroup_read_share(files, &pct);
+	if (r < 0)
+		return r;
+	/* A group with a limit and the weight of a new group is guaranteed about 1 %. */
+	if (pct == 0 && *ret_cap_pct > 0)
+		pct = 1;
+	if (pct > 0 && (*ret_cap_pct == 0 || *ret_cap_pct == ceiling_pct || pct <= *ret_cap_pct)) {
+		*ret_cap_pct = pct;
+		*ret_share = pct / 100.0;
+	}
+	return 0;
+}
+
+/* Reads the ceiling from the limit, 1..100. */
+static int softgpu_cap_read_ceiling(const struct cgroup_files *files,
+				    const struct softgpu_scale *scale, int *ret_ceiling_pct)
+{
+	int pct, r = read_limit_pct(files, scale, NULL, &pct);
+
+	if (r == 0)
+		*ret_ceiling_pct = pct == 0 ? 100 : pct;
+	return r;
+}
+
+/*
+ * Without guarantees, an operator may give a group any weight. It is not a share unless it is
+ * exactly the weight of one (gpu/cgroup.c).
+ */
+static int convert_to_limit(const struct cgroup_files *files, const struct softgpu_scale *scale)
+{
+	int share_pct, limit_pct, r = cgroup_read_share(files, &share_pct);
+
+	if (r <= 0)
+		return r == -EOPNOTSUPP ? 0 : r;
+	r = read_limit_pct(files, scale, NULL, &limit_pct);
+	/* Write the limit first, so that a group is converted again after an interruption. */
+	if (r == 0 && (limit_pct == 0 || share_pct < limit_pct))
+		r = write_limit_pct(files, scale, share_pct);
+	return r < 0 ? r : cgroup_clear_share(files);
+}
+
+static int convert_to_share(const struct cgroup_files *files, const struct softgpu_scale *scale)
+{
+	int share_pct, limit_pct, r = cgroup_read_share(files, &share_pct);
+
+	if (r < 0 || share_pct > 0)
+		return r < 0 ? r : 0;
+	r = read_limit_pct(files, scale, NULL, &limit_pct);
+	return r < 0 || limit_pct == 0 ? r : cgroup_write_share(files, limit_pct);
+}
+
+/*
+ * Converts a group that a daemon with the other value of @scale->guarantees has left, so that its
+ * cap stays the same. A group that needs no conversion stays unchanged. With guarantees, the
+ * ceiling is the cap until it is written.
+ */
+static int softgpu_cap_convert(const struct cgroup_files *files, const struct softgpu_scale *scale)
+{
+	return scale->guarantees ? convert_to_share(files, scale) : convert_to_limit(files, scale);
+}
+
+/* --- the GPU --- */
 
 struct gpu {
 	struct cgroup_tree tree;
@@ -399,7 +549,7 @@ static int softgpu_destroy(struct gpu *gpu, const char *id, struct err *reterr)
 	return cgroup_tree_destroy(&gpu->tree, id, reterr);
 }
 
-static int read_cap(const struct gpu_vgpu *vgpu, double *ret_share, int *ret_cap_pct)
+static int read_vgpu_cap(const struct gpu_vgpu *vgpu, double *ret_share, int *ret_cap_pct)
 {
 	return softgpu_cap_read(&vgpu->files, vgpu->scale,
 				vgpu->ceiling_written ? vgpu->ceiling_pct : 0, ret_share,
@@ -441,7 +591,7 @@ static int softgpu_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 	if (r == 0)
 		r = identify(vgpu);
 	if (r == 0)
-		r = read_cap(vgpu, &vgpu->share, &cap_pct);
+		r = read_vgpu_cap(vgpu, &vgpu->share, &cap_pct);
 	if (r == 0)
 		r = softgpu_cap_read_ceiling(&vgpu->files, vgpu->scale, &vgpu->ceiling_pct);
 	if (r < 0) {
@@ -482,7 +632,7 @@ static int softgpu_read(struct gpu_vgpu *vgpu, uint64_t now_mono_ns,
 	if (r < 0)
 		return r;
 	integrate(vgpu, now_mono_ns);
-	r = read_cap(vgpu, &vgpu->share, &reading.cap_pct);
+	r = read_vgpu_cap(vgpu, &vgpu->share, &reading.cap_pct);
 	if (r == -ENODEV)
 		return r;
 	reading.cap_valid = r == 0;
@@ -498,7 +648,7 @@ static int softgpu_read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 {
 	double share;
 
-	return read_cap(vgpu, &share, ret_cap_pct);
+	return read_vgpu_cap(vgpu, &share, ret_cap_pct);
 }
 
 static int softgpu_write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
@@ -519,7 +669,7 @@ static int softgpu_write_ceiling(struct gpu_vgpu *vgpu, int ceiling_pct)
 
 	if (ceiling_pct < 1 || ceiling_pct > 100)
 		return -EINVAL;
-	r = vgpu->scale->guarantees ? read_cap(vgpu, &share, &cap_pct) : 0;
+	r = vgpu->scale->guarantees ? read_vgpu_cap(vgpu, &share, &cap_pct) : 0;
 	if (r < 0)
 		return r;
 	vgpu->ceiling_pct = ceiling_pct;

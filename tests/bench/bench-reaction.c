@@ -16,7 +16,7 @@
 
 #include "tests/bench/figures.h"
 #include "gpu/cgroup.h"
-#include "gpu/softgpu-cap.h"
+#include "gpu/softgpu.c"
 #include "tests/helper/fps-steps.h"
 
 #define ROUNDS_MAX   1000

@@ -17,7 +17,7 @@
 #include "base/file.h"
 #include "gpu/cgroup.h"
 #include "gpu/gpu.h"
-#include "gpu/softgpu-cap.h"
+#include "gpu/softgpu.c"
 #include "monitor/monitor.h"
 #include "tests/fuzz/fuzz.h"
 

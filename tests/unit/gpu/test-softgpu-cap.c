@@ -9,7 +9,7 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "gpu/softgpu-cap.h"
+#include "gpu/softgpu.c"
 
 static const struct softgpu_scale hard = {.gpu_cores = 1};
 static const struct softgpu_scale guarantee = {.gpu_cores = 1, .guarantees = true};
