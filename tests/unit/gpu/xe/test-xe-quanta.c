@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "gpu/xe/pmu.h"
 #include "gpu/xe/quanta.h"
-#include "gpu/xe/usage.h"
 #include "tests/unit/unit.h"
 
 #define N_MAX 4
