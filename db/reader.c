@@ -15,7 +15,6 @@
 #include "base/xalloc.h"
 #include "db/conn.h"
 #include "db/db.h"
-#include "db/ledger.h"
 #include "db/record.h"
 #include "db/schema.h"
 #include "db/store.h"

@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "base/xalloc.h"
-#include "db/ledger.h"
+#include "db/db.h"
 #include "db/record.h"
 #include "db/store.h"
 

@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "db/db.h"
-#include "db/ledger.h"
 #include "gover-d/api/fetch.h"
 #include "gover-d/api/handler.h"
 #include "gover-d/config/config.h"

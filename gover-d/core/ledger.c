@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "db/db.h"
-#include "db/ledger.h"
 #include "gover-d/config/flavor.h"
 #include "gover-d/core/ledger.h"
 #include "gover-d/core/state.h"

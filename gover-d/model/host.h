@@ -12,7 +12,7 @@
 #include "base/backoff.h"
 #include "base/clock.h"
 #include "base/id.h"
-#include "db/ledger.h"
+#include "db/db.h"
 #include "gover-d/model/contract.h"
 #include "gover-d/model/kept-cap.h"
 #include "gpu/io.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The ledger: sums, changes of prices, and pruning. A new price does not change earlier sums. */
-#include "db/ledger.h"
+#include "db/db.h"
 #include "db/schema.h"
 #include "tests/unit/db/test-db.h"
 

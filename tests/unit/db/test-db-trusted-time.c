@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "db/trusted-time.h"
+#include "db/store.h"
 #include "tests/unit/unit.h"
 
 #define MINUTE 60

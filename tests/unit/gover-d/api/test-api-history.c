@@ -7,7 +7,7 @@
 
 #include <sched.h>
 
-#include "db/ledger.h"
+#include "db/db.h"
 #include "gover-d/util/worker.h"
 #include "tests/unit/temp-folder.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Revenue and penalties of contracts in a complete manager. */
-#include "db/ledger.h"
+#include "db/db.h"
 #include "gover-d/core/control.h"
 #include "gover-d/core/ledger.h"
 #include "gover-d/core/save.h"
