@@ -14,7 +14,6 @@
 
 #include "base/clock.h"
 #include "base/xalloc.h"
-#include "monitor/fps/page.h"
 #include "monitor/fps/reporter.h"
 
 #define WORDS (FPS_MESSAGE_BYTES / sizeof(uint64_t))

@@ -7,7 +7,7 @@
  */
 
 #include "base/clock.h"
-#include "monitor/fps/page.h"
+#include "monitor/fps/totals.h"
 #include "monitor/monitor.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "monitor/fps/page.h"
 #include "tests/unit/unit.h"
 #include "monitor/fps/totals.h"
 
