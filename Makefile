@@ -176,7 +176,7 @@ $B/gover-kernels: $(call objects,$(wildcard tests/workloads/kernels/*.c) base/cl
                   $B/obj/tests/workloads/kernels/embed.o
 
 # The Vulkan layer shares a part of the preload library, but wraps no GL symbols.
-counting := channel connection debug frame limit owned-fd pace report sealed-memfd setup shared-page
+counting := channel connection debug frame limit owned-fd report sealed-memfd setup shared-page
 fps       = $(patsubst %.c,$1/%.o,$(wildcard fps-preload/*.c)) fps-preload/exports.map
 counts    = $(patsubst %.c,$1/%.o,$(wildcard fps-preload/layer/*.c) $(counting:%=fps-preload/%.c))
 $B/libgover-fps.so: $(call fps,$B/obj)

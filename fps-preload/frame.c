@@ -9,7 +9,7 @@
 
 #include "fps-preload/frame.h"
 #include "fps-preload/connection.h"
-#include "fps-preload/pace.h"
+#include "fps-preload/limit.h"
 #include "fps-preload/shared-page.h"
 
 #define NS_PER_S 1000000000ull

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "fps-preload/pace.h"
+#include "fps-preload/limit.h"
 #include "fps-preload/setup.h"
 #include "fps-preload/wire.h"
 

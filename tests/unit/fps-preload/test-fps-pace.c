@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "fps-preload/debug.c"
 #include "fps-preload/limit.c"
-#include "fps-preload/pace.c"
 #include "fps-preload/setup.c"
 #include "monitor/fps/fps.h"
 #include "tests/unit/unit.h"

@@ -8,8 +8,8 @@
 
 #include "base/cleanup.h"
 #include "fps-preload/debug.c"
+#include "fps-preload/limit.c"
 #include "fps-preload/owned-fd.c"
-#include "fps-preload/pace.c"
 #include "fps-preload/sealed-memfd.c"
 
 static int fake_sleep(clockid_t clock, int flags, const struct timespec *at, struct timespec *left);
