@@ -26,7 +26,6 @@
 #include "gover-d/config/flavor.h"
 #include "gpu/drm.h"
 #include "gpu/xe/xe.h"
-#include "policy/keys.h"
 
 #define FILE_BYTES_MAX (256 * 1024)
 
@@ -238,7 +237,7 @@ static bool fits_subject(const char *text)
 #define TEXT	  SETTING_TEXT
 #define PRICE(at) SETTING_ROW(at, setting_price, 0, 1000000000, "unset, or 0..1000000000", NULL)
 
-/* POLICY_KEYS of policy/keys.h makes one row for each policy key with these macros. */
+/* POLICY_KEYS of policy/policy.h makes one row for each policy key with these macros. */
 #define KEY_INT(key, low, high, unit)	 INT(POLICY(key), low, high, unit)
 #define KEY_NUMBER(key, low, high, unit) NUMBER(POLICY(key), low, high, unit)
 #define KEY_FLAG(key)			 FLAG(POLICY(key))
@@ -358,7 +357,7 @@ static const struct setting keys[] = {
 _Static_assert(ARRAY_SIZE(keys) <= INIFILE_KEYS_MAX, "base/inifile.c has room for all keys");
 _Static_assert(GPU_SOCKET_MAX - sizeof(COMPUTE_CONTROL_SUFFIX) == 99,
 	       "the path of the control socket of [gpu] socket fits");
-_Static_assert(POLICY_WINDOW_MAX == 300, "predict_periods in policy/keys.h has this upper bound");
+_Static_assert(POLICY_WINDOW_MAX == 300, "predict_periods in policy/policy.h has this upper bound");
 _Static_assert(POLICY_VGPUS_MAX == 256, "max_vgpus in the table has this upper bound");
 
 const struct setting *config_key_at(size_t index)

@@ -11,7 +11,6 @@
 #include "base/inifile.h"
 #include "base/parse.h"
 #include "base/xalloc.h"
-#include "policy/keys.h"
 #include "sim/experiment/scenario.h"
 
 #define FILE_BYTES_MAX (1024 * 1024)
@@ -93,7 +92,7 @@ static bool fits_policy(const char *text)
 #define FLAVOR(key)		      AT(FLAVOR_SECTION, #key, struct scenario_flavor, key)
 #define TENANT(key)		      AT(TENANT_SECTION, #key, struct scenario_tenant, key)
 
-/* policy/keys.h lists the keys of policies with these macros. */
+/* policy/policy.h lists the keys of policies with these macros. */
 #define KEY_INT(key, low, high, unit)	  SETTING_INT(PARAM("policy", key), low, high, unit)
 #define KEY_NUMBER(key, low, high, unit)  SETTING_NUMBER(PARAM("policy", key), low, high, unit)
 #define KEY_FLAG(key)			  SETTING_FLAG(PARAM("policy", key))
