@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Revenue and penalties of contracts in a complete manager. */
 #include "db/db.h"
-#include "gover-d/core/control.h"
 #include "gover-d/core/ledger.h"
 #include "gover-d/core/save.h"
 #include "tests/unit/gover-d/core/test-manager.h"
@@ -115,8 +114,6 @@ static void ten_seconds(const char *broken)
 	ledger_tick(m, now);
 	m->host.ticked = now;
 }
-
-FIXTURE(set_up, tear_down)
 
 TEST(contracts_earn_and_broken_seconds_cost)
 {

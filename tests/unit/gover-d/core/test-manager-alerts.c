@@ -25,8 +25,6 @@ static bool severe_overload_is_active(void)
 	return false;
 }
 
-FIXTURE(set_up, tear_down)
-
 TEST(the_severe_overload_alert_lasts_as_long_as_the_overload)
 {
 	start_overload();

@@ -30,8 +30,6 @@ static void expire_lease(const char *id)
 	device(id)->cap_pct = device(id)->initial_cap_pct;
 }
 
-FIXTURE(set_up, tear_down)
-
 TEST(every_tick_renews_the_lease_of_every_cap)
 {
 	int renewals;

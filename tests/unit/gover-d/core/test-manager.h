@@ -2,7 +2,7 @@
 /*
  * Runs the whole daemon against a fake GPU backend, which replaces "sim". The test calls each tick
  * and sets its time. The fake GPU keeps its state when the daemon restarts. An injected fault lasts
- * until the test removes it.
+ * until the test removes it. Each test of the program runs with the fixture of this file.
  */
 #ifndef TESTS_UNIT_GOVER_D_CORE_TEST_MANAGER_H
 #define TESTS_UNIT_GOVER_D_CORE_TEST_MANAGER_H
@@ -383,6 +383,8 @@ static int tear_down(void)
 	stop_daemon();
 	return temp_folder_remove();
 }
+
+FIXTURE(set_up, tear_down)
 
 static inline void tick(int periods)
 {
