@@ -97,8 +97,7 @@ static void sell_as(const char *id, int cap_pct, const char *flavor, int64_t cre
 	vgpu(id)->contract.terms.initial_cap_pct = cap_pct;
 	strcpy(vgpu(id)->contract.flavor, flavor);
 	vgpu(id)->contract.created_ms = created_ms;
-	save_soon(m);
-	wait_for_saves();
+	save_now();
 }
 
 /* Runs a period of ten seconds in which the contract of vGPU @broken is broken; "": none. */
@@ -147,7 +146,7 @@ TEST(without_overselling_the_oldest_contracts_are_kept)
 	check_money(&row_of("a", "default")->kept, 0, 0, 0, 0);
 	check_money(&row_of("b", "small")->kept, 4, 0, 0.008, 0);
 
-	assert_int_equal(await_change(control_vgpu_remove(m, "d", at_end, &err)), 0);
+	assert_int_equal(remove_vgpu("d"), 0);
 	ten_seconds("");
 	load_ledger();
 	check_money(&row_of("a", "default")->kept, 5, 0, 0.005, 0);
@@ -175,14 +174,12 @@ TEST(without_overselling_only_a_vgpu_at_its_full_cap_is_broken)
 
 TEST(a_new_price_applies_from_its_period_on)
 {
-	json_t *change =
-		json_pack("{s:f, s:f}", "price_per_cap_hour", 36.0, "penalty_per_broken_s", 0.25);
-
 	start_priced();
 	sell_as("a", 50, "", 1);
 	ten_seconds("a");
-	assert_int_equal(await_change(control_policy_change(m, change, at_end, &err)), 0);
-	json_decref(change);
+	assert_int_equal(change_policy(json_pack("{s:f, s:f}", "price_per_cap_hour", 36.0,
+						 "penalty_per_broken_s", 0.25)),
+			 0);
 	ten_seconds("a");
 	load_ledger();
 	check_money(&row_of("a", "default")->sold, 10, 20, 0.005 + 0.05, 5 + 2.5);
@@ -192,8 +189,6 @@ TEST(a_new_price_applies_from_its_period_on)
 
 TEST(without_a_price_no_money_is_counted)
 {
-	json_t *change = json_pack("{s:f}", "price_per_cap_hour", 3.6);
-
 	set_prices();
 	config.offer.price_per_cap_hour = config.offer.penalty_per_broken_s = PRICE_UNSET;
 	start();
@@ -206,8 +201,7 @@ TEST(without_a_price_no_money_is_counted)
 	/* decisions use the defaults */
 	assert_float_equal(m->params.price_per_cap_hour, 1, 0);
 	assert_float_equal(m->params.penalty_per_broken_s, 0.01, 0);
-	assert_int_equal(await_change(control_policy_change(m, change, at_end, &err)), 0);
-	json_decref(change);
+	assert_int_equal(change_policy(json_pack("{s:f}", "price_per_cap_hour", 3.6)), 0);
 	ten_seconds("a");
 	load_ledger();
 	check_money(&row_of("a", "default")->sold, 10, 20, 0.005, 0);
@@ -237,7 +231,7 @@ TEST(removal_keeps_the_sums_of_a_vgpu)
 	start_priced();
 	sell_as("a", 50, "", 1);
 	ten_seconds("");
-	assert_int_equal(await_change(control_vgpu_remove(m, "a", at_end, &err)), 0);
+	assert_int_equal(remove_vgpu("a"), 0);
 	ten_seconds("");
 	load_ledger();
 	assert_int_equal(loaded.n, 1);
@@ -308,12 +302,9 @@ TEST(a_missing_vgpu_is_not_billed)
 
 TEST(revenue_is_counted_without_a_history)
 {
-	char path[PATH_MAX + 16];
-
 	set_prices();
-	snprintf(path, sizeof(path), "%s/history.db", config.state_dir);
 	assert_int_equal(file_make_dirs(config.state_dir), 0);
-	assert_int_equal(symlink("not-mounted/history.db", path), 0);
+	assert_int_equal(symlink("not-mounted/history.db", state_path("history.db")), 0);
 	start();
 	assert_null(m->history.db);
 	tick(1);
@@ -324,7 +315,7 @@ TEST(revenue_is_counted_without_a_history)
 	tick(1);
 	assert_non_null(find_active_alert(ALERT_HISTORY_FAILING, ""));
 	stop_daemon();
-	assert_int_equal(unlink(path), 0);
+	delete_database();
 	start();
 	tick(1);
 	ten_seconds("");

@@ -16,13 +16,7 @@ static void start_overload(void)
 
 static bool severe_overload_is_active(void)
 {
-	for (size_t i = 0; i < alerts_count(m->alerts); i++) {
-		const struct alert *alert = alerts_at(m->alerts, i);
-
-		if (alert->kind == ALERT_SEVERE_OVERLOAD && !alert->cleared_ms)
-			return true;
-	}
-	return false;
+	return find_active_alert(ALERT_SEVERE_OVERLOAD, NULL);
 }
 
 TEST(the_severe_overload_alert_lasts_as_long_as_the_overload)
@@ -47,7 +41,7 @@ TEST(the_severe_overload_alert_outlives_the_vgpu_it_names)
 	tick(10);
 	strcpy(named, gpu->severe_vgpu);
 	assert_non_null(find_active_alert(ALERT_SEVERE_OVERLOAD, named));
-	assert_int_equal(await_change(control_vgpu_remove(m, named, at_end, &err)), 0);
+	assert_int_equal(remove_vgpu(named), 0);
 	for (int i = 0; i < 20; i++) {
 		tick(1);
 		assert_true(severe_overload_is_active());
@@ -160,13 +154,11 @@ TEST(unreadable_busy_time_keeps_the_contract_limit_alert)
 
 TEST(a_larger_contract_clears_the_contract_limit_alert)
 {
-	const struct contract larger = {.terms = {.initial_cap_pct = 80}};
-
 	start();
 	sell("a", 50, 0.6);
 	tick(10);
 	assert_non_null(find_active_alert(ALERT_CONTRACT_LIMIT, "a"));
-	assert_int_equal(change("a", CONTRACT_INITIAL_CAP, larger), 0);
+	assert_int_equal(set_initial_cap("a", 80), 0);
 	/* the policy raises the cap after three periods of overload */
 	tick(3);
 	assert_null(find_active_alert(ALERT_CONTRACT_LIMIT, "a"));
@@ -174,14 +166,12 @@ TEST(a_larger_contract_clears_the_contract_limit_alert)
 
 TEST(a_release_clears_the_held_overloaded_alert)
 {
-	const struct contract release = {.held = false};
-
 	start();
 	sell("a", 50, 0.4);
 	assert_int_equal(hold("a", 20), 0);
 	tick(10);
 	assert_non_null(find_active_alert(ALERT_HELD_OVERLOADED, "a"));
-	assert_int_equal(change("a", CONTRACT_HELD, release), 0);
+	assert_int_equal(release("a"), 0);
 	tick(3);
 	assert_null(find_active_alert(ALERT_HELD_OVERLOADED, "a"));
 }
@@ -192,7 +182,7 @@ TEST(a_removed_or_missing_vgpu_has_no_contract_limit_alert)
 	sell("a", 30, BUSY);
 	sell("b", 30, BUSY);
 	tick(10);
-	assert_int_equal(await_change(control_vgpu_remove(m, "a", at_end, &err)), 0);
+	assert_int_equal(remove_vgpu("a"), 0);
 	device("b")->exists = false;
 	tick(2);
 	assert_null(find_active_alert(ALERT_CONTRACT_LIMIT, "a"));

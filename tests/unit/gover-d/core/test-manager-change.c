@@ -10,43 +10,17 @@
 
 #include "tests/unit/gover-d/core/test-manager.h"
 
-static struct contract cap_of(int initial_cap_pct)
-{
-	return (struct contract){.terms = {.initial_cap_pct = initial_cap_pct}};
-}
-
-static struct contract contract_of(const char *id, int initial_cap_pct)
-{
-	struct contract contract = {
-		.gpu = "gpu0",
-		.terms = {.initial_cap_pct = initial_cap_pct, .weight = 1},
-		.labels = json_object(),
-	};
-
-	assert_int_equal(id_copy(contract.id, id), 0);
-	return contract;
-}
-
 static int begin_cap(const char *id, int initial_cap_pct)
 {
-	const struct contract values = cap_of(initial_cap_pct);
+	const struct contract values = {.terms = {.initial_cap_pct = initial_cap_pct}};
 
 	return control_vgpu_change(m, id, CONTRACT_INITIAL_CAP, &values, at_end, &err);
-}
-
-/* Checks whether the contracts file contains @text, without running the event loop. */
-static bool file_contains(const char *text)
-{
-	CLEANUP_FREE char *file = NULL;
-
-	return file_read(state_path("contracts.json"), 1 << 20, &file, NULL) == 0 &&
-	       strstr(file, text);
 }
 
 /* Only the thread that writes the file runs meanwhile. */
 static void await_file(const char *text)
 {
-	while (!file_contains(text))
+	while (!contracts_file_contains(text))
 		(void)usleep(1000);
 }
 
@@ -177,8 +151,8 @@ TEST(changes_of_different_vgpus_share_a_write)
 		assert_true(sd_event_run(m->event, UINT64_MAX) >= 0);
 	assert_true(ended == 1 || ended == 3); /* 3: the second write has ended as well */
 	await_file("\"vmb\"");
-	assert_true(file_contains("\"vma\""));
-	assert_true(file_contains("\"vmc\""));
+	assert_true(contracts_file_contains("\"vma\""));
+	assert_true(contracts_file_contains("\"vmc\""));
 	while (ended < 3)
 		assert_true(sd_event_run(m->event, UINT64_MAX) >= 0);
 	assert_string_equal(vgpu("c")->contract.vm, "vmc");
@@ -225,8 +199,8 @@ TEST(a_change_that_no_longer_fits_is_taken_back)
 	assert_non_null(strstr(change_err.msg, "largest that fits: 30 %"));
 	assert_false(vgpu("a")->contract.held);
 	assert_null(m->changes);
-	assert_true(file_contains("\"held_cap_pct\": 70"));
-	assert_false(file_contains("\"held_cap_pct\": 60"));
+	assert_true(contracts_file_contains("\"held_cap_pct\": 70"));
+	assert_false(contracts_file_contains("\"held_cap_pct\": 60"));
 }
 
 TEST(a_vgpu_that_vanishes_meanwhile_is_not_sold)
@@ -244,19 +218,16 @@ TEST(a_vgpu_that_vanishes_meanwhile_is_not_sold)
 	tick(1);
 	assert_int_equal(await_change(0), CONTROL_E_UNSUPPORTED);
 	assert_null(host_find_vgpu(&m->host, "b", NULL));
-	assert_false(file_contains("\"b\""));
+	assert_false(contracts_file_contains("\"b\""));
 }
 
 TEST(a_vgpu_that_cannot_be_created_is_not_in_the_file)
 {
-	struct contract contract = contract_of("b", 20);
-
 	start();
 	fake.create_errno = ENOSPC;
-	assert_int_equal(await_change(control_vgpu_add(m, &contract, at_end, &err)),
-			 CONTROL_E_DOES_NOT_FIT);
+	assert_int_equal(add(contract_of("b", 20)), CONTROL_E_DOES_NOT_FIT);
 	assert_non_null(strstr(change_err.msg, "cannot be made"));
-	assert_false(file_contains("\"id\": \"b\""));
+	assert_false(contracts_file_contains("\"id\": \"b\""));
 }
 
 /* --- crashes between "stored" and "applied" --- */
@@ -330,10 +301,8 @@ TEST(a_start_raises_a_cap_to_its_floor)
 
 TEST(a_start_that_observes_corrects_no_cap)
 {
-	const enum gpu_mode mode = GPU_MODE_OBSERVE;
-
 	sell_a_and_b();
-	assert_int_equal(change_mode(mode), 0);
+	assert_int_equal(change_mode(GPU_MODE_OBSERVE), 0);
 	crash_and_restart(lower_cap, "\"initial_cap_pct\": 20");
 	assert_int_equal(device("a")->cap_pct, 50);
 	assert_int_equal(count_decisions("set", "observed"), 1);
@@ -356,7 +325,7 @@ TEST(a_start_keeps_the_contract_of_a_vgpu_that_was_not_removed)
 	assert_int_equal(vgpu("b")->contract.terms.initial_cap_pct, 40);
 	assert_false(vgpu("b")->found);
 	wait_for_saves();
-	assert_false(file_contains("\"removing\": true"));
+	assert_false(contracts_file_contains("\"removing\": true"));
 }
 
 TEST(a_start_ends_the_contract_of_a_vgpu_that_was_removed)
@@ -369,7 +338,7 @@ TEST(a_start_ends_the_contract_of_a_vgpu_that_was_removed)
 	assert_false(device("b")->exists);
 	assert_true(count_decisions("remove", "noted") > 0);
 	wait_for_saves();
-	assert_false(file_contains("\"id\": \"b\""));
+	assert_false(contracts_file_contains("\"id\": \"b\""));
 }
 
 /* --- limits of device memory --- */
@@ -385,18 +354,12 @@ static void start_limiting(void)
 
 static int sell_with(const char *id, int memory_mib)
 {
-	struct contract contract = {
-		.gpu = "gpu0",
-		.terms = {.initial_cap_pct = 30, .weight = 1},
-		.memory_mib = memory_mib,
-		.labels = json_object(),
-	};
+	struct contract contract = contract_of(id, 30);
 	int r;
 
-	strcpy(contract.id, id);
-	r = await_change(control_vgpu_add(m, &contract, at_end, &err));
-	save_soon(m);
-	wait_for_saves();
+	contract.memory_mib = memory_mib;
+	r = add(contract);
+	save_now();
 	return r;
 }
 
@@ -405,8 +368,7 @@ static int set_limit(const char *id, int memory_mib)
 	const struct contract values = {.memory_mib = memory_mib};
 	int r = change(id, CONTRACT_MEMORY, values);
 
-	save_soon(m);
-	wait_for_saves();
+	save_now();
 	return r;
 }
 
@@ -481,11 +443,9 @@ TEST(a_start_writes_the_limits_again)
 
 TEST(mode_observe_and_a_dry_run_write_no_limit)
 {
-	const enum gpu_mode mode = GPU_MODE_OBSERVE;
-
 	start_limiting();
 	assert_int_equal(sell_with("a", 512), 0);
-	assert_int_equal(change_mode(mode), 0);
+	assert_int_equal(change_mode(GPU_MODE_OBSERVE), 0);
 	wait_for_saves();
 	device("a")->memory_writes = 0;
 	restart();

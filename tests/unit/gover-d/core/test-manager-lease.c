@@ -55,8 +55,7 @@ TEST(observe_mode_holds_no_leases)
 	tick(3);
 	/* the daemon releases the leases that it renewed */
 	assert_int_equal(device("a")->lease_ms, 0);
-	save_soon(m);
-	wait_for_saves();
+	save_now();
 	device("a")->lease_ms = 5; /* the lease of another program */
 	restart();
 	tick(3);
@@ -144,11 +143,9 @@ TEST(the_lease_of_an_earlier_daemon_may_end_while_renewals_fail)
 
 TEST(an_initial_cap_without_the_write_of_the_cap_is_not_foreign)
 {
-	const struct contract values = {.terms = {.initial_cap_pct = 40}};
-
 	start_mdev(50, 30);
 	device("a")->write_errno = EACCES;
-	assert_int_equal(change("a", CONTRACT_INITIAL_CAP, values), 0);
+	assert_int_equal(set_initial_cap("a", 40), 0);
 	assert_int_equal(device("a")->cap_pct, 40); /* the initial cap is in force */
 	tick(2);
 	assert_false(vgpu("a")->contract.held);
@@ -157,11 +154,9 @@ TEST(an_initial_cap_without_the_write_of_the_cap_is_not_foreign)
 
 TEST(a_request_after_the_failed_write_of_a_cap_is_not_rejected)
 {
-	const struct contract values = {.terms = {.initial_cap_pct = 40}};
-
 	start_mdev(50, 30);
 	device("a")->write_errno = EACCES;
-	assert_int_equal(change("a", CONTRACT_INITIAL_CAP, values), 0);
+	assert_int_equal(set_initial_cap("a", 40), 0);
 	device("a")->write_errno = 0;
 	assert_int_equal(hold("a", 20), 0);
 	assert_int_equal(device("a")->cap_pct, 20);
@@ -171,11 +166,9 @@ TEST(a_request_after_the_failed_write_of_a_cap_is_not_rejected)
 /* The lease ends between the sample and the writes of one tick. */
 TEST(a_lease_that_ends_before_a_steal_is_not_a_foreign_write)
 {
-	const struct contract values = {.terms = {.initial_cap_pct = 50}};
-
 	start_mdev(80, 20);
 	config.gpus[0].gpu.lease_ms = gpu->config.lease_ms = 400; /* shorter than a period */
-	assert_int_equal(change("b", CONTRACT_INITIAL_CAP, values), 0);
+	assert_int_equal(set_initial_cap("b", 50), 0);
 	device("b")->demand = BUSY;
 	for (int i = 0; i < 10 && count_decisions("steal", "dropped") == 0; i++) {
 		fake.external_cap_pct[0] = count_decisions("steal", "written") ? 80 : 0;
@@ -269,13 +262,10 @@ TEST(a_start_while_the_initial_cap_is_unreadable_holds_no_cap)
  */
 TEST(a_start_after_the_lease_expired_restores_the_last_caps)
 {
-	const struct contract values = {.terms.initial_cap_pct = 70};
-
 	start_mdev(50, 30);
 	assert_int_equal(hold("b", 20), 0);
-	assert_int_equal(change("b", CONTRACT_INITIAL_CAP, values), 0);
-	save_soon(m);
-	wait_for_saves();
+	assert_int_equal(set_initial_cap("b", 70), 0);
+	save_now();
 	/* The initial cap cannot change after the hold wrote a cap. */
 	assert_int_equal(device("b")->initial_cap_pct, 30);
 	stop_daemon();
@@ -365,10 +355,10 @@ TEST(removing_the_contract_of_a_missing_vgpu_forgets_its_cap)
 	sell("b", 30, 0);
 	device("b")->exists = false;
 	tick(1);
-	assert_int_equal(await_change(control_vgpu_remove(m, "b", at_end, &err)), 0);
+	assert_int_equal(remove_vgpu("b"), 0);
 	assert_false(cap_journal_get(m->actuator.journal, "b", &last_pct, &intent_pct));
 	/* the contract is removed; the vGPU remains */
-	assert_int_equal(await_change(control_vgpu_remove(m, "a", at_end, &err)), 0);
+	assert_int_equal(remove_vgpu("a"), 0);
 	tick(1);
 	assert_true(vgpu("a")->found);
 	assert_true(cap_journal_get(m->actuator.journal, "a", &last_pct, &intent_pct));
@@ -421,17 +411,10 @@ TEST(an_initial_cap_set_in_the_period_of_the_sale_is_not_foreign)
 
 TEST(a_contract_matches_a_vgpu_created_since_the_last_tick)
 {
-	struct contract contract = {
-		.id = "d",
-		.terms = {.initial_cap_pct = 20, .weight = 1},
-		.labels = json_object(),
-	};
-
 	start_mdev(50, 30);
-	assert_int_equal(await_change(control_vgpu_add(m, &contract, at_end, &err)),
-			 CONTROL_E_UNSUPPORTED);
+	assert_int_equal(add(contract_of("d", 20)), CONTROL_E_UNSUPPORTED);
 	create_externally("d", 20);
-	assert_int_equal(await_change(control_vgpu_add(m, &contract, at_end, &err)), 0);
+	assert_int_equal(add(contract_of("d", 20)), 0);
 	assert_false(vgpu("d")->found);
 }
 

@@ -135,15 +135,12 @@ TEST(a_folder_without_a_database_counts_as_a_lost_file)
 
 TEST(a_folder_in_place_of_the_cap_journal_is_renamed)
 {
-	int last_pct, intent_pct;
-
 	run_steal_and_hold();
 	replace_by_folder("caps");
 	start();
 	expect_state_preserved();
 	assert_int_equal(count_set_aside("caps"), 1);
-	read_journal("a", &last_pct, &intent_pct);
-	assert_int_equal(last_pct, 65);
+	expect_journal("a", 65);
 }
 
 TEST(a_dry_run_does_not_rename_a_folder)
@@ -286,20 +283,12 @@ TEST(without_file_and_database_a_vgpu_new_to_the_journal_is_not_held)
 
 TEST(a_vgpu_adopted_on_hold_can_be_sold_and_released)
 {
-	const struct contract released = {.held = false};
-	struct contract contract = {
-		.id = "a",
-		.gpu = "gpu0",
-		.terms = {.initial_cap_pct = 80, .weight = 1},
-		.labels = json_object(),
-	};
-
 	run_and_delete_file_and_database();
 	start();
 	tick(1);
-	assert_int_equal(await_change(control_vgpu_add(m, &contract, at_end, &err)), 0);
-	assert_int_equal(change("a", CONTRACT_HELD, released), 0);
-	assert_int_equal(change("b", CONTRACT_HELD, released), 0);
+	assert_int_equal(add(contract_of("a", 80)), 0);
+	assert_int_equal(release("a"), 0);
+	assert_int_equal(release("b"), 0);
 	device("a")->demand = BUSY;
 	tick(20);
 	assert_true(device("a")->cap_pct > 65);
@@ -312,7 +301,7 @@ TEST(a_vgpu_adopted_on_hold_and_removed_is_adopted_again_without_hold)
 	start();
 	tick(1);
 	assert_true(vgpu("a")->contract.held);
-	assert_int_equal(await_change(control_vgpu_remove(m, "a", at_end, &err)), 0);
+	assert_int_equal(remove_vgpu("a"), 0);
 	tick(1);
 	assert_true(vgpu("a")->found);
 	assert_false(vgpu("a")->contract.held);
@@ -334,8 +323,8 @@ TEST(a_first_start_reports_no_lost_files)
 	assert_false(vgpu("c")->contract.held);
 	assert_int_equal(decisions_after(m->decisions, 0)->id, 1);
 	stop_daemon();
-	assert_int_equal(unlink(state_path("contracts.json")), 0);
-	assert_int_equal(unlink(state_path("history.db")), 0);
+	delete_contracts_file();
+	delete_database();
 	assert_int_equal(unlink(state_path("caps")), 0);
 	assert_int_equal(manager_restore(&config, &err), 0);
 }
@@ -383,7 +372,7 @@ TEST(ids_of_a_lost_history_are_not_reused)
 			stop_daemon(); /* without a last save, as after a crash */
 		delete_database();
 		start();
-		assert_int_equal(change("a", CONTRACT_HELD, (struct contract){0}), 0);
+		assert_int_equal(release("a"), 0);
 		(void)allocate_ids();
 		expect_ids_above(last);
 		last = allocate_ids();
@@ -450,19 +439,11 @@ TEST(a_failed_save_is_retried_at_shutdown)
 
 /* --- a history database that cannot be opened --- */
 
-static char path[PATH_MAX + 16];
-
 /* A database of another program makes every open fail. */
 static void start_with_broken_history(void)
 {
-	sqlite3 *other;
-
-	snprintf(path, sizeof(path), "%s/history.db", config.state_dir);
-	assert_int_equal(file_make_parents(path), 0);
-	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(other, "PRAGMA application_id = 1", NULL, NULL, NULL),
-			 SQLITE_OK);
-	sqlite3_close(other);
+	assert_int_equal(file_make_parents(state_path("history.db")), 0);
+	change_database("PRAGMA application_id = 1");
 	start();
 	assert_null(m->history.db);
 	tick(1);
@@ -504,7 +485,7 @@ static void finish_blocking(struct worker_job *job)
 TEST(a_slow_database_open_does_not_block_ticks)
 {
 	start_with_broken_history();
-	assert_int_equal(unlink(path), 0);
+	delete_database();
 	atomic_store(&blocking.may_finish, false);
 	for (int i = 0; i < WORKER_THREADS_MAX; i++) {
 		blocking.jobs[i] =
@@ -536,7 +517,7 @@ TEST(a_failed_open_is_retried_after_a_delay)
 	assert_non_null(strstr(m->history.error, "history.db"));
 	history_tick(&m->history, &m->config.retention, m->queries, now);
 	assert_false(m->history.opening);
-	assert_int_equal(unlink(path), 0);
+	delete_database();
 	retry_after_a_minute();
 	wait_for_open();
 	assert_non_null(m->history.db);
@@ -547,11 +528,11 @@ TEST(a_failed_open_is_retried_after_a_delay)
 TEST(a_stop_during_the_open_closes_the_database)
 {
 	start_with_broken_history();
-	assert_int_equal(unlink(path), 0);
+	delete_database();
 	retry_after_a_minute();
 	assert_true(m->history.opening);
 	stop_daemon(); /* stop_daemon() waits until the database is open, and closes it */
-	assert_int_equal(access(path, F_OK), 0);
+	assert_true(state_file_exists("history.db"));
 }
 
 static int count_stored_decisions(void)
@@ -560,8 +541,7 @@ static int count_stored_decisions(void)
 	sqlite3_stmt *count;
 	int n;
 
-	snprintf(path, sizeof(path), "%s/history.db", config.state_dir);
-	assert_int_equal(sqlite3_open(path, &file), SQLITE_OK);
+	assert_int_equal(sqlite3_open(state_path("history.db"), &file), SQLITE_OK);
 	assert_int_equal(sqlite3_prepare_v2(file, "SELECT count(*) FROM decision WHERE vgpu = 'a'",
 					    -1, &count, NULL),
 			 SQLITE_OK);

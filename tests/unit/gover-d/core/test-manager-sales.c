@@ -78,7 +78,7 @@ TEST(a_repeated_claim_of_a_kept_offer_succeeds_after_a_restart)
 	expect_sold(id, OFFER_KEPT);
 	restart();
 	expect_sold(id, OFFER_KEPT);
-	assert_int_equal(await_change(control_vgpu_remove(m, "d", at_end, &err)), 0);
+	assert_int_equal(remove_vgpu("d"), 0);
 	expect_sold(id, OFFER_KEPT);
 	restart();
 	/* the state of the offer does not change, although vGPU d was removed */
@@ -288,8 +288,7 @@ TEST(a_hold_does_not_return_after_its_time_or_without_selling)
 	int64_t id = hold_an_offer();
 
 	offers_find(m->offers, id)->hold.until_ms = clock_now().wall_ms;
-	save_soon(m);
-	wait_for_saves();
+	save_now();
 	restart();
 	assert_null(offers_live(m->offers, "gpu0"));
 	tick(20);
@@ -313,8 +312,7 @@ TEST(a_newer_sale_ends_a_restored_hold)
 	second = offers_live(m->offers, "gpu0")->id;
 	assert_int_equal(claim(second, "key-1", "d"), 0);
 	*offers_find(m->offers, first) = held;
-	save_soon(m);
-	wait_for_saves();
+	save_now();
 	stop_daemon();
 	delete_database();
 	start();
@@ -329,10 +327,7 @@ static const char *const policies[] = {"gover", "qos", "fair",	 "credit", "stati
 
 static void set_policy(const char *name)
 {
-	json_t *object = json_pack("{s:s}", "name", name);
-
-	assert_int_equal(await_change(control_policy_change(m, object, at_end, &err)), 0);
-	json_decref(object);
+	assert_int_equal(change_policy(json_pack("{s:s}", "name", name)), 0);
 	wait_for_saves();
 }
 
@@ -622,9 +617,7 @@ TEST(an_unsold_vgpu_that_takes_from_contracts_is_named)
 	sell("a", 60, 0.2);
 	tick(5);
 	assert_null(find_active_alert(ALERT_VGPU_UNSOLD, "b")); /* both fit */
-	assert_int_equal(change("a", CONTRACT_INITIAL_CAP,
-				(struct contract){.terms = {.initial_cap_pct = 80}}),
-			 0);
+	assert_int_equal(set_initial_cap("a", 80), 0);
 	tick(5);
 	alert = find_active_alert(ALERT_VGPU_UNSOLD, "b");
 	assert_non_null(alert);

@@ -20,15 +20,6 @@ static void run_steal(void)
 	assert_int_equal(device("b")->cap_pct, 35);
 }
 
-static void expect_journal(const char *id, int cap_pct)
-{
-	int last_pct, intent_pct;
-
-	read_journal(id, &last_pct, &intent_pct);
-	assert_int_equal(last_pct, cap_pct);
-	assert_int_equal(intent_pct, cap_pct);
-}
-
 TEST(a_restart_writes_no_cap)
 {
 	int writes;
@@ -124,10 +115,7 @@ TEST(a_dry_run_does_not_journal_a_foreign_write)
 
 static void set_policy_param(const char *key, int value)
 {
-	json_t *object = json_pack("{s:i}", key, value);
-
-	assert_int_equal(await_change(control_policy_change(m, object, at_end, &err)), 0);
-	json_decref(object);
+	assert_int_equal(change_policy(json_pack("{s:i}", key, value)), 0);
 }
 
 TEST(policy_changes_of_a_dry_run_are_not_saved)
@@ -229,8 +217,7 @@ TEST(invalid_rows_of_the_history_are_ignored)
 		assert_int_equal(m->silences.n, 0);
 		assert_null(offers_find(m->offers, 900));
 		assert_null(offers_find(m->offers, 901));
-		save_soon(m);
-		wait_for_saves();
+		save_now();
 		stop_daemon();
 	}
 }
@@ -360,8 +347,7 @@ static void sell_d_by_offer(void)
 	offer = offers_live(m->offers, "gpu0");
 	assert_non_null(offer);
 	assert_int_equal(claim(offer->id, "", "d"), 0);
-	save_soon(m);
-	wait_for_saves();
+	save_now();
 }
 
 /* Severe overload makes the sale fail. */
@@ -391,9 +377,8 @@ TEST(a_failed_sale_in_a_dry_run_starts_no_migration)
 
 static void remove_d(void)
 {
-	assert_int_equal(await_change(control_vgpu_remove(m, "d", at_end, &err)), 0);
-	save_soon(m);
-	wait_for_saves();
+	assert_int_equal(remove_vgpu("d"), 0);
+	save_now();
 }
 
 TEST(a_failed_sale_blocks_new_offers_after_a_restart)
@@ -424,8 +409,7 @@ TEST(a_failed_sale_ends_when_another_vgpu_reuses_its_id)
 	sell("d", 20, 0);
 	/* control_vgpu_add() used the real clock, which is behind the clock of the test. */
 	vgpu("d")->contract.created_ms = now.wall_ms + 1;
-	save_soon(m);
-	wait_for_saves();
+	save_now();
 	restart();
 	tick(10);
 	assert_null(find_active_alert(ALERT_SALE_FAILED, ""));
@@ -467,17 +451,10 @@ TEST(a_start_does_not_wait_for_the_driver)
 
 TEST(a_gpu_that_is_not_open_sells_nothing)
 {
-	struct contract contract = {
-		.id = "b",
-		.gpu = "gpu0",
-		.terms = {.initial_cap_pct = 20, .weight = 1},
-	};
-
 	start_without_driver();
 	tick(100);
 	assert_null(offers_live(m->offers, "gpu0"));
-	assert_int_equal(await_change(control_vgpu_add(m, &contract, at_end, &err)),
-			 CONTROL_E_NO_ANSWER);
+	assert_int_equal(add(contract_of("b", 20)), CONTROL_E_NO_ANSWER);
 	assert_int_not_equal(vgpu("a")->promise.state, PROMISE_KEPT);
 }
 

@@ -181,21 +181,19 @@ TEST(a_hold_is_written_in_every_mode)
 
 TEST(a_smaller_contract_is_written_in_every_mode)
 {
-	struct contract values = {.terms = {.initial_cap_pct = 60}};
+	int cap_pct = 60;
 
 	start();
 	sell("a", 80, 0);
-	for (size_t i = 0; i < ARRAY_SIZE(modes); i++, values.terms.initial_cap_pct -= 10) {
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++, cap_pct -= 10) {
 		assert_int_equal(change_mode(modes[i]), 0);
-		assert_int_equal(change("a", CONTRACT_INITIAL_CAP, values), 0);
-		assert_int_equal(device("a")->cap_pct, values.terms.initial_cap_pct);
+		assert_int_equal(set_initial_cap("a", cap_pct), 0);
+		assert_int_equal(device("a")->cap_pct, cap_pct);
 	}
 }
 
 TEST(an_unwritten_hold_keeps_its_alert_until_release)
 {
-	const struct contract release = {.held = false};
-
 	start();
 	sell("a", 80, 0);
 	device("a")->write_errno = EIO;
@@ -205,7 +203,7 @@ TEST(an_unwritten_hold_keeps_its_alert_until_release)
 	tick(10);
 	/* The cap is still 80 %, not 40 %. */
 	assert_non_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
-	assert_int_equal(change("a", CONTRACT_HELD, release), 0);
+	assert_int_equal(release("a"), 0);
 	tick(4);
 	assert_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
 }
@@ -325,13 +323,6 @@ TEST(other_changes_are_external)
 
 /* --- caps outside of their contract --- */
 
-static int set_initial_cap(const char *id, int initial_cap_pct)
-{
-	const struct contract values = {.terms = {.initial_cap_pct = initial_cap_pct}};
-
-	return change(id, CONTRACT_INITIAL_CAP, values);
-}
-
 /* Sells vGPU a with 50 %, so that its cap is 50 %, and makes the writes of its cap fail. */
 static void start_with_failing_writes(void)
 {
@@ -411,7 +402,7 @@ TEST(a_cap_within_its_contract_is_not_written_again)
 	assert_int_equal(fake.writes, 0);
 }
 
-TEST(a_lease_that_ended_in_mode_observe_is_corrected_in_mode_act)
+static void start_with_lease(void)
 {
 	fake.external_vgpus = fake.leases = true;
 	config.gpus[0].gpu.lease_ms = 10000;
@@ -419,6 +410,11 @@ TEST(a_lease_that_ended_in_mode_observe_is_corrected_in_mode_act)
 		.exists = true, .cap_pct = 50, .initial_cap_pct = 50, .cap_written = true};
 	start();
 	tick(2);
+}
+
+TEST(a_lease_that_ended_in_mode_observe_is_corrected_in_mode_act)
+{
+	start_with_lease();
 	assert_int_equal(set_initial_cap("a", 20), 0);
 	assert_int_equal(device("a")->cap_pct, 20);
 	assert_int_equal(change_mode(GPU_MODE_OBSERVE), 0);
@@ -433,14 +429,7 @@ TEST(a_lease_that_ended_in_mode_observe_is_corrected_in_mode_act)
 
 TEST(a_lease_that_ended_since_the_last_tick_in_mode_observe_is_not_foreign)
 {
-	int last_pct, intent_pct;
-
-	fake.external_vgpus = fake.leases = true;
-	config.gpus[0].gpu.lease_ms = 10000;
-	*device("a") = (struct gpu_vgpu){
-		.exists = true, .cap_pct = 50, .initial_cap_pct = 50, .cap_written = true};
-	start();
-	tick(2);
+	start_with_lease();
 	assert_int_equal(hold("a", 20), 0);
 	assert_int_equal(change_mode(GPU_MODE_OBSERVE), 0);
 	tick(2);
@@ -456,6 +445,5 @@ TEST(a_lease_that_ended_since_the_last_tick_in_mode_observe_is_not_foreign)
 	device("a")->cap_pct = 50;
 	tick(1);
 	assert_int_equal(change_mode(GPU_MODE_ACT), 0);
-	read_journal("a", &last_pct, &intent_pct);
-	assert_int_equal(last_pct, 50);
+	expect_journal("a", 50);
 }

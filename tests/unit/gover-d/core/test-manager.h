@@ -409,6 +409,12 @@ static inline void wait_for_saves(void)
 		assert_true(sd_event_run(m->event, UINT64_MAX) >= 0);
 }
 
+static inline void save_now(void)
+{
+	save_soon(m);
+	wait_for_saves();
+}
+
 static inline struct vgpu *vgpu(const char *id)
 {
 	struct vgpu *found = host_find_vgpu(&m->host, id, NULL);
@@ -429,7 +435,7 @@ static inline void skip_with_emulator(void)
 	}
 }
 
-static inline void sell(const char *id, int initial_cap_pct, double demand)
+static inline struct contract contract_of(const char *id, int initial_cap_pct)
 {
 	struct contract contract = {
 		.gpu = "gpu0",
@@ -437,18 +443,49 @@ static inline void sell(const char *id, int initial_cap_pct, double demand)
 		.labels = json_object(),
 	};
 
-	strcpy(contract.id, id);
-	assert_int_equal(await_change(control_vgpu_add(m, &contract, at_end, &err)), 0);
-	device(id)->demand = demand;
-	save_soon(m);
-	wait_for_saves();
+	assert_int_equal(id_copy(contract.id, id), 0);
+	return contract;
 }
 
 /* Each of these functions waits for the end of the change and returns its result. */
 
+static inline int add(struct contract contract)
+{
+	int r = await_change(control_vgpu_add(m, &contract, at_end, &err));
+
+	if (r != 0)
+		contract_fini(&contract);
+	return r;
+}
+
 static inline int change(const char *id, unsigned int fields, struct contract values)
 {
 	return await_change(control_vgpu_change(m, id, fields, &values, at_end, &err));
+}
+
+static inline int set_initial_cap(const char *id, int initial_cap_pct)
+{
+	return change(id, CONTRACT_INITIAL_CAP,
+		      (struct contract){.terms = {.initial_cap_pct = initial_cap_pct}});
+}
+
+static inline int release(const char *id)
+{
+	return change(id, CONTRACT_HELD, (struct contract){.held = false});
+}
+
+/* Takes ownership of @values. */
+static inline int change_policy(json_t *values)
+{
+	int r = await_change(control_policy_change(m, values, at_end, &err));
+
+	json_decref(values);
+	return r;
+}
+
+static inline int remove_vgpu(const char *id)
+{
+	return await_change(control_vgpu_remove(m, id, at_end, &err));
 }
 
 static inline int change_mode(enum gpu_mode mode)
@@ -470,21 +507,28 @@ static inline int hold(const char *id, int cap_pct)
 	int r = change(id, CONTRACT_HELD | CONTRACT_HELD_CAP,
 		       (struct contract){.held = true, .held_cap_pct = cap_pct});
 
-	save_soon(m);
-	wait_for_saves();
+	save_now();
 	return r;
+}
+
+static inline void sell(const char *id, int initial_cap_pct, double demand)
+{
+	assert_int_equal(add(contract_of(id, initial_cap_pct)), 0);
+	device(id)->demand = demand;
+	save_now();
 }
 
 /*
  * Returns the active alert; NULL: none. @id: id of the vGPU; "": the alert is about the GPU or the
- * host.
+ * host; NULL: any subject.
  */
 static inline const struct alert *find_active_alert(enum alert_kind kind, const char *id)
 {
 	for (size_t i = 0; i < alerts_count(m->alerts); i++) {
 		const struct alert *alert = alerts_at(m->alerts, i);
 
-		if (alert->kind == kind && !alert->cleared_ms && strcmp(alert->vgpu, id) == 0)
+		if (alert->kind == kind && !alert->cleared_ms &&
+		    (!id || strcmp(alert->vgpu, id) == 0))
 			return alert;
 	}
 	return NULL;
@@ -502,20 +546,6 @@ static inline int count_decisions(const char *kind, const char *result)
 	return n;
 }
 
-/* Reads the cap journal from disk. */
-static inline void read_journal(const char *id, int *ret_last_pct, int *ret_intent_pct)
-{
-	char path[PATH_MAX + 8];
-	struct cap_journal *journal;
-
-	snprintf(path, sizeof(path), "%s/caps", config.state_dir);
-	if (m)
-		assert_int_equal(cap_journal_flush(m->actuator.journal), 0);
-	assert_int_equal(cap_journal_open(path, &journal, &err), 0);
-	assert_true(cap_journal_get(journal, id, ret_last_pct, ret_intent_pct));
-	cap_journal_close(journal);
-}
-
 /* --- state files --- */
 
 static inline const char *state_path(const char *name)
@@ -524,6 +554,21 @@ static inline const char *state_path(const char *name)
 
 	snprintf(path, sizeof(path), "%s/%s", config.state_dir, name);
 	return path;
+}
+
+/* Checks that the last and the intended cap in the cap journal on disk are @cap_pct. */
+static inline void expect_journal(const char *id, int cap_pct)
+{
+	struct cap_journal *journal;
+	int last_pct, intent_pct;
+
+	if (m)
+		assert_int_equal(cap_journal_flush(m->actuator.journal), 0);
+	assert_int_equal(cap_journal_open(state_path("caps"), &journal, &err), 0);
+	assert_true(cap_journal_get(journal, id, &last_pct, &intent_pct));
+	assert_int_equal(last_pct, cap_pct);
+	assert_int_equal(intent_pct, cap_pct);
+	cap_journal_close(journal);
 }
 
 static inline void delete_contracts_file(void)
@@ -551,6 +596,15 @@ static inline char *read_state(const char *name)
 
 	assert_int_equal(file_read(state_path(name), 1 << 20, &text, NULL), 0);
 	return text;
+}
+
+/* Checks whether the contracts file contains @text, without running the event loop. */
+static inline bool contracts_file_contains(const char *text)
+{
+	CLEANUP_FREE char *file = NULL;
+
+	return file_read(state_path("contracts.json"), 1 << 20, &file, NULL) == 0 &&
+	       strstr(file, text);
 }
 
 static inline void write_contracts(const char *text)
