@@ -1,10 +1,228 @@
 /* SPDX-License-Identifier: MIT */
-/* Order and budget of cap writes: decreases come first, increases use only freed capacity. */
+/*
+ * The only code that changes the machine: order and budget of cap writes, where decreases come
+ * first and increases use only freed capacity, and creation and removal of vGPUs, where a failed
+ * request leaves no partial state. The fake GPU records every cap write and can inject errors. Any
+ * invalid call fails the test, even if real hardware accepts such a call.
+ */
+#include <errno.h>
 #include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/cleanup.h"
 #include "db/db.h"
+#include "gover-d/core/actuate.h"
 #include "gover-d/core/history.h"
-#include "tests/unit/gover-d/core/test-actuate.h"
+#include "tests/unit/gover-d/fake-backend.h"
+#include "tests/unit/gover-d/test-cap-journal.h"
+#include "tests/unit/unit.h"
+
+#define VGPUS		3
+#define NO_LIMIT	0
+#define FORCED_NO_LIMIT (-1) /* value of forced_pct: a write removes the limit */
+
+static const struct instant now = {.mono_ns = 7 * NS_PER_S, .wall_ms = 1700000000000};
+
+/* --- the fake --- */
+
+struct gpu_vgpu {
+	bool exists, attached;
+	int cap_pct;
+	int write_errno, read_errno; /* injected errors; 0: none */
+	int forced_pct;		     /* cap after any write; 0: the written value */
+};
+
+static struct gpu {
+	struct gpu_vgpu vgpus[VGPUS]; /* the vGPUs a, b and c */
+	int create_errno, attach_errno, destroy_errno;
+	int detaches;	  /* number of detach calls */
+	int max_sum_pct;  /* largest sum of caps so far */
+	char writes[128]; /* all cap writes in order, "a40 b60"; "a40!": failed */
+} fake;
+
+static struct gpu_vgpu *fake_find(const char *id)
+{
+	assert_in_range(id[0], 'a', 'a' + VGPUS - 1);
+	return &fake.vgpus[id[0] - 'a'];
+}
+
+static void fake_update_max_sum(void)
+{
+	int sum_pct = 0;
+
+	for (int i = 0; i < VGPUS; i++)
+		if (fake.vgpus[i].exists)
+			sum_pct += fake.vgpus[i].cap_pct;
+	if (sum_pct > fake.max_sum_pct)
+		fake.max_sum_pct = sum_pct;
+}
+
+static int fake_create(struct gpu *gpu, const char *id, int cap_pct, struct err *reterr)
+{
+	struct gpu_vgpu *vgpu = fake_find(id);
+	int last_pct, intent_pct;
+	struct cap_journal *journal;
+
+	/* The journal must contain the intended cap before the vGPU is created. */
+	assert_int_equal(cap_journal_open(journal_path, &journal, NULL), 0);
+	assert_true(cap_journal_get(journal, id, &last_pct, &intent_pct));
+	assert_int_equal(intent_pct, cap_pct);
+	cap_journal_close(journal);
+	if (gpu->create_errno)
+		return err_fail(reterr, gpu->create_errno, "vGPU %s cannot be created", id);
+	vgpu->exists = true;
+	vgpu->cap_pct = cap_pct;
+	return 0;
+}
+
+static int fake_destroy(struct gpu *gpu, const char *id, struct err *reterr)
+{
+	struct gpu_vgpu *vgpu = fake_find(id);
+
+	if (!vgpu->exists)
+		return err_fail(reterr, ENOENT, "no vGPU %s", id);
+	if (gpu->destroy_errno)
+		return err_fail(reterr, gpu->destroy_errno, "vGPU %s: 2 programs use it", id);
+	vgpu->exists = false;
+	return 0;
+}
+
+static int fake_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
+		       struct gpu_vgpu **ret_vgpu, struct err *reterr)
+{
+	struct gpu_vgpu *vgpu = fake_find(id);
+
+	assert_int_equal(now_mono_ns, now.mono_ns);
+	assert_false(vgpu->attached);
+	if (gpu->attach_errno)
+		return err_fail(reterr, gpu->attach_errno, "vGPU %s cannot be opened", id);
+	if (!vgpu->exists)
+		return err_fail(reterr, ENOENT, "no vGPU %s", id);
+	vgpu->attached = true;
+	*ret_vgpu = vgpu;
+	return 0;
+}
+
+static void fake_detach(struct gpu_vgpu *vgpu)
+{
+	assert_true(vgpu->attached);
+	vgpu->attached = false;
+	fake.detaches++;
+}
+
+static int fake_write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
+{
+	const char id[] = {(char)('a' + (vgpu - fake.vgpus)), '\0'};
+	size_t used = strlen(fake.writes);
+	int last_pct, intent_pct;
+	struct cap_journal *journal;
+
+	assert_int_equal(now_mono_ns, now.mono_ns);
+	assert_int_equal(cap_journal_open(journal_path, &journal, NULL), 0);
+	assert_true(cap_journal_get(journal, id, &last_pct, &intent_pct));
+	assert_int_equal(last_pct, vgpu->cap_pct);
+	assert_int_equal(intent_pct, cap_pct);
+	cap_journal_close(journal);
+	snprintf(fake.writes + used, sizeof(fake.writes) - used, "%s%s%d%s", used ? " " : "", id,
+		 cap_pct, vgpu->write_errno ? "!" : "");
+	if (vgpu->forced_pct)
+		vgpu->cap_pct = vgpu->forced_pct == FORCED_NO_LIMIT ? NO_LIMIT : vgpu->forced_pct;
+	else if (!vgpu->write_errno)
+		vgpu->cap_pct = cap_pct;
+	fake_update_max_sum();
+	return -vgpu->write_errno;
+}
+
+static int fake_read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
+{
+	if (vgpu->read_errno)
+		return -vgpu->read_errno;
+	*ret_cap_pct = vgpu->cap_pct;
+	return 0;
+}
+
+static const struct gpu_ops fake_ops = {
+	.name = "fake",
+	.create = fake_create,
+	.destroy = fake_destroy,
+	.attach = fake_attach,
+	.detach = fake_detach,
+	.write_cap = fake_write_cap,
+	.read_cap = fake_read_cap,
+};
+
+/* --- the fixture --- */
+
+static struct host_gpu gpu;
+static struct vgpu vgpus[VGPUS];
+static struct actuator actuator;
+static struct err err;
+
+static int set_up(void)
+{
+	memset(&fake, 0, sizeof(fake));
+	memset(vgpus, 0, sizeof(vgpus));
+	gpu = (struct host_gpu){
+		.config = {.name = "gpu0"},
+
+		.traits = {.step_pct = 1, .floor_pct = 1, .creates = true},
+	};
+	fake_backend_add(&gpu, &fake_ops, &fake);
+	actuator = (struct actuator){.dry_run = false};
+	err.msg[0] = '\0';
+	return cap_journal_open(journal_path, &actuator.journal, NULL);
+}
+
+static int tear_down(void)
+{
+	cap_journal_close(actuator.journal);
+	gpu.io = gpu_io_free(gpu.io);
+	return unlink(journal_path);
+}
+
+static void name_vgpu(int index)
+{
+	vgpus[index].contract.id[0] = (char)('a' + index);
+}
+
+/* Adds vGPU @index to the GPU with the cap @cap_pct. */
+static void place_vgpu(int index, int cap_pct)
+{
+	struct vgpu *vgpu = &vgpus[index];
+
+	name_vgpu(index);
+	fake.vgpus[index].exists = fake.vgpus[index].attached = true;
+	fake.vgpus[index].cap_pct = vgpu->expected_cap_pct = cap_pct;
+	vgpu->cap_pct = cap_pct == NO_LIMIT ? 100 : cap_pct;
+	vgpu->device = &fake.vgpus[index];
+	host_gpu_insert(&gpu, vgpu);
+	fake_update_max_sum();
+}
+
+/* Compares the entry of @id in the journal file; -1: no entry. */
+static void check_journal(const char *rule, const char *id, int last_pct, int intent_pct)
+{
+	int last = -1, intent = -1;
+	struct cap_journal *journal;
+
+	assert_int_equal(cap_journal_flush(actuator.journal), 0);
+	assert_int_equal(cap_journal_open(journal_path, &journal, NULL), 0);
+	(void)cap_journal_get(journal, id, &last, &intent);
+	cap_journal_close(journal);
+	if (last != last_pct || intent != intent_pct)
+		fail_msg("%s: the journal contains %d, %d for %s, expected %d, %d", rule, last,
+			 intent, id, last_pct, intent_pct);
+}
+
+enum { A, B, C };
+
+FIXTURE(set_up, tear_down)
+
+FIXTURE_ONCE(make_folder, remove_folder)
+
+/* --- cap writes --- */
 
 /*
  * before, moves, writes, after: ids of vGPUs and percentages, such as "a50 b50". "a0": no limit.
@@ -176,10 +394,6 @@ static void check_row(size_t row)
 		fail_msg("%s: the sum of caps reached %d", rows[row].rule, fake.max_sum_pct);
 }
 
-FIXTURE(set_up, tear_down)
-
-FIXTURE_ONCE(make_folder, remove_folder)
-
 TEST(increases_follow_decreases_and_use_only_freed_capacity)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -215,7 +429,6 @@ TEST(a_failed_first_write_is_not_mistaken_for_an_external_change)
 
 TEST(a_cap_is_not_written_if_the_journal_write_fails)
 {
-	static const char full[] = "/dev/full";
 	struct actuate_move moves[] = {
 		{.vgpu = &vgpus[A], .from_pct = 50, .to_pct = 40},
 		{.vgpu = &vgpus[B], .from_pct = 50, .to_pct = 60},
@@ -224,7 +437,7 @@ TEST(a_cap_is_not_written_if_the_journal_write_fails)
 
 	place_vgpu(A, 50);
 	place_vgpu(B, 50);
-	assert_int_equal(cap_journal_open(full, &actuator.journal, NULL), 0);
+	assert_int_equal(cap_journal_open("/dev/full", &actuator.journal, NULL), 0);
 	assert_int_equal(actuate_moves(&actuator, &gpu, moves, 2, "steal", now), -EIO);
 	cap_journal_close(actuator.journal);
 	actuator.journal = journal;
@@ -405,4 +618,108 @@ TEST(each_cap_write_is_appended_to_the_history)
 		snprintf(name, sizeof(name), "%s%s", path, endings[i]);
 		(void)unlink(name);
 	}
+}
+
+/* --- creation and removal --- */
+
+TEST(a_created_vgpu_has_its_cap_and_a_journal_entry)
+{
+	name_vgpu(A);
+	assert_int_equal(actuate_create(&actuator, &gpu, &vgpus[A], 35, now, &err), 0);
+	assert_true(fake.vgpus[A].attached);
+	assert_ptr_equal(vgpus[A].device, &fake.vgpus[A]);
+	assert_int_equal(fake.vgpus[A].cap_pct, 35);
+	assert_int_equal(vgpus[A].cap_pct, 35);
+	assert_int_equal(vgpus[A].expected_cap_pct, 35);
+	check_journal("created", "a", 35, 35);
+}
+
+TEST(a_failed_creation_leaves_nothing)
+{
+	static const struct {
+		const char *rule;
+		int create_errno, attach_errno;
+	} faults[] = {
+		{"creation fails", EACCES, 0},
+		{"attaching the new vGPU fails", 0, EMFILE},
+	};
+
+	name_vgpu(A);
+	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
+		int errnum = faults[i].create_errno + faults[i].attach_errno;
+
+		fake.create_errno = faults[i].create_errno;
+		fake.attach_errno = faults[i].attach_errno;
+		err.msg[0] = '\0';
+		if (actuate_create(&actuator, &gpu, &vgpus[A], 35, now, &err) != -errnum)
+			fail_msg("%s: wrong return value", faults[i].rule);
+		assert_non_null(strstr(err.msg, "vGPU a"));
+		if (fake.vgpus[A].exists || vgpus[A].device)
+			fail_msg("%s: the vGPU still exists", faults[i].rule);
+		check_journal(faults[i].rule, "a", -1, -1);
+	}
+}
+
+TEST(a_vgpu_is_not_created_if_the_journal_write_fails)
+{
+	struct cap_journal *journal = actuator.journal;
+
+	name_vgpu(A);
+	assert_int_equal(cap_journal_open("/dev/full", &actuator.journal, NULL), 0);
+	assert_int_equal(actuate_create(&actuator, &gpu, &vgpus[A], 35, now, &err),
+			 CONTROL_E_NOT_STORED);
+	cap_journal_close(actuator.journal);
+	actuator.journal = journal;
+	assert_non_null(strstr(err.msg, "vGPU a"));
+	assert_false(fake.vgpus[A].exists);
+}
+
+TEST(a_removed_vgpu_has_no_journal_entry)
+{
+	place_vgpu(A, 50);
+	assert_int_equal(cap_journal_set(actuator.journal, "a", 50, 50), 0);
+	assert_int_equal(actuate_destroy(&actuator, &gpu, &vgpus[A], &err), 0);
+	assert_false(fake.vgpus[A].exists);
+	assert_false(fake.vgpus[A].attached);
+	assert_null(vgpus[A].device);
+	check_journal("removed", "a", -1, -1);
+}
+
+TEST(removal_of_a_missing_vgpu_succeeds)
+{
+	name_vgpu(A);
+	assert_int_equal(cap_journal_set(actuator.journal, "a", 50, 50), 0);
+	assert_int_equal(actuate_destroy(&actuator, &gpu, &vgpus[A], &err), 0);
+	check_journal("missing", "a", -1, -1);
+}
+
+TEST(a_vgpu_in_use_stays_attached_with_its_cap)
+{
+	place_vgpu(A, 50);
+	assert_int_equal(cap_journal_set(actuator.journal, "a", 50, 50), 0);
+	vgpus[A].monitor.primed = true;
+	fake.destroy_errno = EBUSY;
+	assert_int_equal(actuate_destroy(&actuator, &gpu, &vgpus[A], &err), CONTROL_E_IN_USE);
+	assert_non_null(strstr(err.msg, "2 programs"));
+	assert_true(fake.vgpus[A].exists);
+	assert_true(fake.vgpus[A].attached);
+	assert_ptr_equal(vgpus[A].device, &fake.vgpus[A]);
+	assert_int_equal(vgpus[A].cap_pct, 50);
+	/* the vGPU stays attached: a detach would close its files */
+	assert_int_equal(fake.detaches, 0);
+	assert_true(vgpus[A].monitor.primed); /* the monitor keeps its last sample */
+	check_journal("in use", "a", 50, 50);
+}
+
+TEST(a_removal_succeeds_if_the_journal_write_fails)
+{
+	struct cap_journal *journal = actuator.journal;
+
+	place_vgpu(A, 50);
+	assert_int_equal(cap_journal_open("/dev/full", &actuator.journal, NULL), 0);
+	(void)cap_journal_set(actuator.journal, "a", 50, 50);
+	assert_int_equal(actuate_destroy(&actuator, &gpu, &vgpus[A], &err), 0);
+	cap_journal_close(actuator.journal);
+	actuator.journal = journal;
+	assert_false(fake.vgpus[A].exists);
 }

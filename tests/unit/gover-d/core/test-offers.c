@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The lifecycle of offers, run by scripts of letters, and claims on a simulated GPU. */
+/*
+ * The lifecycle of offers, run by scripts of letters, the flavours that an offer lists, and claims
+ * on a simulated GPU.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +13,7 @@
 #include "gover-d/core/round.h"
 #include "gover-d/core/state.h"
 #include "tests/unit/gover-d/core/test-save-at-once.h"
+#include "tests/unit/temp-folder.h"
 #include "tests/unit/unit.h"
 
 #define TTL_S	    5
@@ -26,7 +30,9 @@ static const struct policy_terms flavor = HALF_TERMS;
 static const struct offer_flavor half = {"default", HALF_TERMS, 30};
 
 static struct offers *offers;
+static const struct instant begun = {.mono_ns = 100 * NS_PER_S, .wall_ms = 1700000000000};
 static struct instant now;
+static struct err err;
 static char events[64]; /* id and new state of each change, "1open 1probation " */
 
 static void record_event(void *userdata, const struct offer *offer)
@@ -41,7 +47,7 @@ static void record_event(void *userdata, const struct offer *offer)
 
 static int set_up(void)
 {
-	now = (struct instant){.mono_ns = 100 * NS_PER_S, .wall_ms = 1700000000000};
+	now = begun;
 	events[0] = '\0';
 	offers = offers_new(0, record_event, events);
 	return offers ? 0 : -1;
@@ -383,12 +389,113 @@ TEST(states_have_the_names_of_the_interface)
 	assert_null(offers_free(NULL));
 }
 
+/* --- the flavours that an offer lists: while it is open, and after a claim --- */
+
+static const struct offer_flavor listed[] = {
+	{"large", {.initial_cap_pct = 60, .target_fps = 60}, 50},
+	{"half", {.initial_cap_pct = 50, .target_fps = 30}, 45},
+	{"quarter", {.initial_cap_pct = 25}, 25},
+};
+
+static const struct offer_limits limits = {.min_newcomer_pct = 10};
+
+static struct offer *flavored;
+static int changes;
+
+static void count_change(void *userdata, const struct offer *changed)
+{
+	(void)userdata, (void)changed;
+	changes++;
+}
+
+static int set_up_listed(void)
+{
+	now = begun;
+	offers = offers_new(0, count_change, NULL);
+	flavored = offers_open(offers, "gpu0", listed, ARRAY_SIZE(listed), 60, now);
+	changes = 0;
+	return flavored ? 0 : -1;
+}
+
+static void expect_listed(const char *names)
+{
+	char text[128] = "";
+
+	for (int i = 0; i < flavored->n_flavors; i++) {
+		strcat(text, i ? " " : "");
+		strcat(text, flavored->flavors[i].name);
+	}
+	assert_string_equal(text, names);
+}
+
+TEST_WITH(an_unfundable_flavour_is_removed, set_up_listed, tear_down)
+{
+	static const struct {
+		int funded_pct[OFFERED_MAX];
+		const char *names;
+		int changes; /* so far */
+		enum offer_state state;
+	} rows[] = {
+		{{50, 45, 25}, "large half quarter", 0, OFFER_OPEN},
+		{{40, 44, 24}, "large half quarter", 0, OFFER_OPEN},
+		{{-ENOSPC, 43, 23}, "half quarter", 1, OFFER_OPEN},
+		{{42, -ENOSPC}, "half", 2, OFFER_OPEN},
+		{{-ENOSPC}, "half", 3, OFFER_CLOSED},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		offers_restate(offers, flavored, rows[i].funded_pct, &limits, now);
+		expect_listed(rows[i].names);
+		assert_int_equal(flavored->life.state, rows[i].state);
+		assert_int_equal(changes, rows[i].changes);
+	}
+	assert_int_equal(flavored->flavors[0].fundable_pct, 42);
+	assert_string_equal(flavored->reason, "less than 10 % of the GPU can be funded now");
+}
+
+TEST_WITH(an_unlisted_flavour_leaves_the_others, set_up_listed, tear_down)
+{
+	offers_unlist(offers, flavored, "half", "too late", now);
+	expect_listed("large quarter");
+	offers_unlist(offers, flavored, "half", "too late", now);
+	expect_listed("large quarter");
+	assert_int_equal(changes, 1);
+	offers_unlist(offers, flavored, "quarter", "too late", now);
+	expect_listed("large");
+	assert_int_equal(flavored->life.state, OFFER_OPEN);
+	offers_unlist(offers, flavored, "large", "too late", now);
+	assert_int_equal(flavored->life.state, OFFER_CLOSED);
+	assert_string_equal(flavored->reason, "too late");
+	assert_int_equal(changes, 3);
+}
+
+TEST_WITH(only_a_listed_flavour_can_be_claimed, set_up_listed, tear_down)
+{
+	err.msg[0] = '\0';
+	assert_string_equal(offers_flavor(flavored, "")->name, "large");
+	assert_string_equal(offers_flavor(flavored, "quarter")->name, "quarter");
+	assert_null(offers_flavor(flavored, "Quarter"));
+	assert_int_equal(offers_check_flavor(flavored, "quarter", &err), 0);
+	assert_int_equal(offers_check_flavor(flavored, "", &err), 0);
+	assert_int_equal(offers_check_flavor(flavored, "tiny", &err), CONTROL_E_NOT_LISTED);
+	assert_string_equal(err.msg, "flavor: offer 1 does not list tiny (allowed: large, half, "
+				     "quarter)");
+}
+
+TEST_WITH(a_claim_leaves_the_sold_flavour, set_up_listed, tear_down)
+{
+	offers_claim(offers, flavored, "quarter", "new", "key", 30, now);
+	expect_listed("quarter");
+	assert_int_equal(flavored->flavors[0].terms.initial_cap_pct, 25);
+	assert_int_equal(flavored->flavors[0].fundable_pct, 25);
+	assert_int_equal(flavored->life.state, OFFER_PROBATION);
+	assert_int_equal(changes, 1);
+}
+
 /* --- claims --- */
 
-static char folder[] = "/tmp/gover-offers.XXXXXX";
 static struct manager manager; /* only the fields that a claim needs */
 static struct plan_round plan;
-static struct err err;
 
 static int set_up_manager(void)
 {
@@ -396,9 +503,9 @@ static int set_up_manager(void)
 
 	now = clock_now();
 	offers = offers_new(0, ignore_offer, NULL);
-	if (!offers || !mkdtemp(folder))
+	if (!offers || temp_folder_make() < 0)
 		return -1;
-	snprintf(path, sizeof(path), "%s/caps", folder);
+	snprintf(path, sizeof(path), "%s/caps", temp_folder);
 	memset(&manager, 0, sizeof(manager));
 	manager.round = &plan;
 	config_default(&manager.config);
@@ -419,16 +526,11 @@ static int set_up_manager(void)
 
 static int tear_down_manager(void)
 {
-	char path[64];
-
-	snprintf(path, sizeof(path), "%s/caps", folder);
 	gpus_close(&manager.host);
 	cap_journal_close(manager.actuator.journal);
 	alerts_free(manager.alerts);
 	decisions_free(manager.decisions);
-	(void)unlink(path);
-	(void)rmdir(folder);
-	memcpy(strrchr(folder, '.'), ".XXXXXX", sizeof(".XXXXXX"));
+	(void)temp_folder_remove();
 	return tear_down();
 }
 
