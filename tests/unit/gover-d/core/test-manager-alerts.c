@@ -287,13 +287,11 @@ TEST(stale_telemetry_closes_an_open_offer_at_once)
 	start();
 	sell("a", 50, 0.05);
 	tick(5);
-	offer = offers_live(m->offers, "gpu0");
-	assert_non_null(offer);
+	offer = live_offer();
 	assert_int_equal(offer->life.state, OFFER_OPEN);
 	device("a")->stale = true;
 	tick(1);
-	assert_int_equal(offer->life.state, OFFER_CLOSED);
-	assert_non_null(strstr(offer->reason, "busy time"));
+	expect_closed(offer, "busy time");
 	tick(10);
 	assert_null(offers_live(m->offers, "gpu0"));
 	assert_non_null(find_active_alert(ALERT_TELEMETRY_STALE, ""));
@@ -406,8 +404,7 @@ TEST(calm_periods_are_counted_again_after_a_probation)
 	start();
 	sell("a", 50, 0.05);
 	tick(5);
-	offer = offers_live(m->offers, "gpu0");
-	assert_non_null(offer);
+	offer = live_offer();
 	assert_int_equal(claim(offer->id, "", "d"), 0);
 	assert_int_equal(offer->life.state, OFFER_PROBATION);
 	while (offers_live(m->offers, "gpu0"))

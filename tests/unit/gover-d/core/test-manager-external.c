@@ -86,16 +86,33 @@ TEST(an_unsold_vgpu_that_was_never_opened_is_forgotten_too)
 	assert_false(contracts_file_contains("\"c\""));
 }
 
-TEST(an_unsold_vgpu_removed_while_stopped_is_recorded_and_deleted_from_disk)
+TEST(an_unsold_vgpu_removed_while_stopped_is_recorded_and_forgotten)
 {
 	start_with_unsold_c(30);
 	stop_daemon();
 	device("c")->exists = false;
 	start();
+	assert_null(host_find_vgpu(&m->host, "c", NULL));
+	assert_false(device("c")->exists); /* the daemon creates only sold vGPUs */
 	wait_for_saves();
 	assert_int_equal(count_decisions("missing", "noted"), 1);
 	assert_false(contracts_file_contains("\"c\""));
 	assert_true(contracts_file_contains("\"a\""));
+	tick(5);
+	assert_null(find_active_alert(ALERT_VGPU_MISSING, "c"));
+}
+
+TEST(a_new_vgpu_with_the_id_of_one_removed_while_stopped_keeps_its_cap)
+{
+	start_with_unsold_c(30);
+	stop_daemon();
+	device("c")->exists = false;
+	start();
+	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = 50};
+	tick(2);
+	assert_int_equal(device("c")->cap_pct, 50);
+	assert_int_equal(vgpu("c")->contract.terms.initial_cap_pct, 50);
+	assert_false(vgpu("c")->contract.held);
 }
 
 TEST(a_dry_run_forgets_an_unsold_vgpu_only_in_memory)
@@ -153,20 +170,16 @@ TEST(each_vgpu_that_cannot_be_adopted_is_logged_once)
 
 TEST(a_vgpu_that_cannot_be_adopted_raises_an_alert)
 {
-	const struct alert *alert;
-
 	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = 30, .attach_errno = EIO};
 	start();
 	tick(2);
 	assert_null(find_active_alert(ALERT_VGPU_NOT_ADOPTED, ""));
 	tick(1);
-	alert = find_active_alert(ALERT_VGPU_NOT_ADOPTED, "");
-	assert_non_null(alert);
-	assert_string_equal(alert->gpu, "gpu0");
-	assert_non_null(strstr(alert->text, "vGPU c on GPU gpu0 is not adopted"));
+	expect_alert(ALERT_VGPU_NOT_ADOPTED, "", "vGPU c on GPU gpu0 is not adopted");
+	assert_string_equal(find_active_alert(ALERT_VGPU_NOT_ADOPTED, "")->gpu, "gpu0");
 	*device("d") = *device("c");
 	tick(5);
-	assert_non_null(strstr(alert->text, "2 vGPUs on GPU gpu0 are not adopted"));
+	expect_alert(ALERT_VGPU_NOT_ADOPTED, "", "2 vGPUs on GPU gpu0 are not adopted");
 	device("c")->attach_errno = device("d")->attach_errno = 0;
 	tick(10);
 	assert_null(find_active_alert(ALERT_VGPU_NOT_ADOPTED, ""));

@@ -98,10 +98,9 @@ TEST(an_unrenewable_lease_is_reported_until_it_is_renewed)
 	assert_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
 	device("a")->renew_errno = EIO;
 	tick(2);
-	assert_non_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
-	assert_non_null(strstr(find_active_alert(ALERT_WRITE_FAILED, "a")->text,
-			       "the lease of the cap of vGPU a cannot be renewed: "
-			       "Input/output error; the cap expires after"));
+	expect_alert(ALERT_WRITE_FAILED, "a",
+		     "the lease of the cap of vGPU a cannot be renewed: "
+		     "Input/output error; the cap expires after");
 	assert_null(find_active_alert(ALERT_WRITE_FAILED, "b"));
 	device("a")->renew_errno = 0;
 	tick(4);
@@ -433,8 +432,7 @@ TEST(creating_the_vgpu_before_the_claim_does_not_close_the_offer)
 	start();
 	device("a")->demand = device("b")->demand = 0.25;
 	tick(40);
-	offer = offers_live(m->offers, "gpu0");
-	assert_non_null(offer);
+	offer = live_offer();
 	assert_int_equal(offer->life.state, OFFER_OPEN);
 	create_externally("c", 40);
 	device("c")->demand = BUSY;

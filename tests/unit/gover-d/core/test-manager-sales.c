@@ -5,15 +5,20 @@
  */
 #include "tests/unit/gover-d/core/test-manager.h"
 
-/* Sells vGPU d through an offer and returns the id of the offer. */
-static int64_t sell_d_by_offer(void)
+/* Returns the id of an open offer. */
+static int64_t start_with_offer(void)
 {
-	int64_t id;
-
 	start();
 	sell("a", 50, 0);
 	tick(20);
-	id = offers_live(m->offers, "gpu0")->id;
+	return live_offer()->id;
+}
+
+/* Sells vGPU d through an offer and returns the id of the offer. */
+static int64_t sell_d_by_offer(void)
+{
+	int64_t id = start_with_offer();
+
 	assert_int_equal(claim(id, "key-1", "d"), 0);
 	return id;
 }
@@ -58,12 +63,8 @@ TEST(a_sale_missing_from_the_history_remains_valid)
 
 TEST(a_restart_closes_an_unclaimed_offer)
 {
-	int64_t id;
+	int64_t id = start_with_offer();
 
-	start();
-	sell("a", 50, 0);
-	tick(20);
-	id = offers_live(m->offers, "gpu0")->id;
 	restart();
 	assert_null(offers_live(m->offers, "gpu0"));
 	assert_int_equal(claim(id, "key-1", "d"), CONTROL_E_OFFER_OVER);
@@ -109,7 +110,7 @@ TEST(without_history_an_old_sale_is_kept)
 	start();
 	expect_sold(id, OFFER_KEPT);
 	tick(20);
-	assert_true(offers_live(m->offers, "gpu0")->id > id); /* new offers are still opened */
+	assert_true(live_offer()->id > id); /* new offers are still opened */
 }
 
 TEST(without_history_at_most_one_sale_is_on_probation)
@@ -118,7 +119,7 @@ TEST(without_history_at_most_one_sale_is_on_probation)
 
 	first = sell_d_by_offer();
 	tick(60);
-	second = offers_live(m->offers, "gpu0")->id;
+	second = live_offer()->id;
 	assert_int_equal(claim(second, "key-2", "c"), 0);
 	stop_daemon();
 	delete_database();
@@ -142,7 +143,7 @@ static const struct offer *restart_with_first_offer(const char *state)
 
 	first = sell_d_by_offer();
 	tick(60);
-	second = offers_live(m->offers, "gpu0")->id;
+	second = live_offer()->id;
 	assert_int_equal(claim(second, "key-2", "c"), 0);
 	stop_daemon();
 	snprintf(sql, sizeof(sql), "UPDATE offer SET state = '%s' WHERE id = %lld", state,
@@ -180,12 +181,8 @@ static int hold_offer(int64_t id, const char *holder, int ttl_s)
 /* Returns the id of an open offer that is held by "vm-1". */
 static int64_t hold_an_offer(void)
 {
-	int64_t id;
+	int64_t id = start_with_offer();
 
-	start();
-	sell("a", 50, 0);
-	tick(20);
-	id = offers_live(m->offers, "gpu0")->id;
 	assert_int_equal(hold_offer(id, "vm-1", 600), 0);
 	wait_for_saves();
 	return id;
@@ -208,12 +205,8 @@ TEST(only_the_holder_claims_a_held_offer)
 TEST(a_repeated_hold_is_extended_and_never_shortened)
 {
 	const struct offer *offer;
-	int64_t id, until_ms;
+	int64_t id = start_with_offer(), until_ms;
 
-	start();
-	sell("a", 50, 0);
-	tick(20);
-	id = offers_live(m->offers, "gpu0")->id;
 	assert_int_equal(hold_offer(id, "vm-1", 60), 0);
 	offer = offers_find(m->offers, id);
 	until_ms = offer->hold.until_ms;
@@ -292,7 +285,7 @@ TEST(a_hold_does_not_return_after_its_time_or_without_selling)
 	restart();
 	assert_null(offers_live(m->offers, "gpu0"));
 	tick(20);
-	id = offers_live(m->offers, "gpu0")->id;
+	id = live_offer()->id;
 	assert_int_equal(hold_offer(id, "vm-1", 600), 0);
 	/* As after a crash between the file with selling off and the next file. */
 	assert_int_equal(await_change(control_gpu_change(m, "gpu0", NULL, &off, at_end, &err)), 0);
@@ -309,7 +302,7 @@ TEST(a_newer_sale_ends_a_restored_hold)
 
 	assert_int_equal(await_change(control_offer_close(m, first, at_end, &err)), 0);
 	tick(20);
-	second = offers_live(m->offers, "gpu0")->id;
+	second = live_offer()->id;
 	assert_int_equal(claim(second, "key-1", "d"), 0);
 	*offers_find(m->offers, first) = held;
 	save_now();
@@ -354,6 +347,12 @@ static void resume(const char *id, double demand)
 {
 	device(id)->demand = demand;
 	device(id)->fps = 60;
+}
+
+static struct offer *expect_open_offer(void)
+{
+	assert_int_equal(live_offer()->life.state, OFFER_OPEN);
+	return live_offer();
 }
 
 static struct offer *open_offer(void)
@@ -403,12 +402,10 @@ TEST(an_offer_closes_when_a_vgpu_vanishes)
 	start();
 	sell("a", 30, 0.05);
 	tick(5);
-	offer = open_offer();
-	assert_non_null(offer);
+	offer = expect_open_offer();
 	device("a")->exists = false;
 	tick(1);
-	assert_int_equal(offer->life.state, OFFER_CLOSED);
-	assert_non_null(strstr(offer->reason, "vGPU a vanished"));
+	expect_closed(offer, "vGPU a vanished");
 	/* The critical alert vgpu_missing prevents another one. */
 	tick(30);
 	assert_null(open_offer());
@@ -480,10 +477,8 @@ TEST(a_gpu_that_hangs_is_not_idle)
 		tick(1);
 		assert_null(open_offer());
 		tick(4);
-		alert = find_active_alert(ALERT_GPU_STALLED, "");
-		assert_non_null(alert);
+		alert = expect_alert(ALERT_GPU_STALLED, "", "vGPUs a, b stopped");
 		assert_int_equal(alert->severity, ALERT_CRITICAL);
-		assert_non_null(strstr(alert->text, "vGPUs a, b stopped"));
 		assert_int_equal(vgpu("a")->promise.state, PROMISE_BROKEN);
 		assert_int_equal(vgpu("a")->promise.cause, PROMISE_GPU_STALLED);
 		tick(60);
@@ -507,8 +502,7 @@ TEST(no_probation_passes_while_the_gpu_serves_nothing)
 	start();
 	promise("a", 30, 0.1);
 	tick(5);
-	offer = open_offer();
-	assert_non_null(offer);
+	offer = expect_open_offer();
 	id = offer->id;
 	assert_int_equal(claim(id, "", "c"), 0);
 	device("c")->draws = true;
@@ -528,8 +522,6 @@ TEST(no_probation_passes_while_the_gpu_serves_nothing)
 
 TEST(a_lone_vgpu_that_stops_leaves_its_promise_unknown)
 {
-	const struct alert *alert;
-
 	start();
 	promise("a", 30, 0.1);
 	tick(10);
@@ -540,17 +532,14 @@ TEST(a_lone_vgpu_that_stops_leaves_its_promise_unknown)
 	tick(5);
 	assert_int_equal(vgpu("a")->promise.state, PROMISE_UNKNOWN);
 	assert_int_equal(vgpu("a")->promise.cause, PROMISE_SERVICE_UNKNOWN);
-	alert = find_active_alert(ALERT_QOS_NOT_GPU_BOUND, "a");
-	assert_non_null(alert);
-	assert_non_null(strstr(alert->text, "unknown whether its program waits for its user"));
+	expect_alert(ALERT_QOS_NOT_GPU_BOUND, "a",
+		     "unknown whether its program waits for its user");
 	tick(60);
 	assert_null(open_offer());
 }
 
 TEST(a_program_waits_for_its_user_while_others_are_served)
 {
-	const struct alert *alert;
-
 	start();
 	promise("a", 20, 0.1);
 	promise("b", 20, 0.1);
@@ -558,9 +547,7 @@ TEST(a_program_waits_for_its_user_while_others_are_served)
 	hang("a");
 	tick(10);
 	assert_int_equal(vgpu("a")->promise.state, PROMISE_KEPT);
-	alert = find_active_alert(ALERT_QOS_NOT_GPU_BOUND, "a");
-	assert_non_null(alert);
-	assert_non_null(strstr(alert->text, "its program waits for its user"));
+	expect_alert(ALERT_QOS_NOT_GPU_BOUND, "a", "its program waits for its user");
 	tick(10);
 	assert_non_null(open_offer());
 }
@@ -573,18 +560,14 @@ TEST(an_offer_closes_with_the_policy_and_with_a_reporter)
 	promise("a", 20, 0.1);
 	promise("b", 20, 0.1);
 	tick(5);
-	offer = open_offer();
-	assert_non_null(offer);
+	offer = expect_open_offer();
 	set_policy("fair");
-	assert_int_equal(offer->life.state, OFFER_CLOSED);
-	assert_non_null(strstr(offer->reason, "changed the policy"));
+	expect_closed(offer, "changed the policy");
 	tick(5);
-	offer = open_offer();
-	assert_non_null(offer);
+	offer = expect_open_offer();
 	device("b")->draws = false;
 	tick(1);
-	assert_int_equal(offer->life.state, OFFER_CLOSED);
-	assert_non_null(strstr(offer->reason, "vGPU b have ended"));
+	expect_closed(offer, "vGPU b have ended");
 }
 
 TEST(a_critical_alert_closes_offers_and_refuses_claims)
@@ -595,8 +578,7 @@ TEST(a_critical_alert_closes_offers_and_refuses_claims)
 	start();
 	sell("a", 30, 0.05);
 	tick(5);
-	offer = open_offer();
-	assert_non_null(offer);
+	offer = expect_open_offer();
 	id = offer->id;
 	alerts_hold(m->alerts, ALERT_PROMISE_BROKEN, "gpu0", vgpu("a"), now.wall_ms, "test");
 	assert_int_equal(claim(id, "", "c"), CONTROL_E_OFFER_OVER);
@@ -606,8 +588,6 @@ TEST(a_critical_alert_closes_offers_and_refuses_claims)
 
 TEST(an_unsold_vgpu_that_takes_from_contracts_is_named)
 {
-	const struct alert *alert;
-
 	fake.external_vgpus = true;
 	device("a")->exists = device("b")->exists = true;
 	device("a")->cap_pct = 60;
@@ -619,7 +599,5 @@ TEST(an_unsold_vgpu_that_takes_from_contracts_is_named)
 	assert_null(find_active_alert(ALERT_VGPU_UNSOLD, "b")); /* both fit */
 	assert_int_equal(set_initial_cap("a", 80), 0);
 	tick(5);
-	alert = find_active_alert(ALERT_VGPU_UNSOLD, "b");
-	assert_non_null(alert);
-	assert_non_null(strstr(alert->text, "vGPU b has no contract"));
+	expect_alert(ALERT_VGPU_UNSOLD, "b", "vGPU b has no contract");
 }

@@ -260,39 +260,7 @@ TEST(a_restore_reports_contracts_on_an_unconfigured_gpu)
 	assert_int_equal(device("a")->cap_pct, 65);
 }
 
-/* --- vGPUs removed while the daemon is stopped --- */
-
-TEST(an_unsold_vgpu_removed_while_stopped_is_forgotten)
-{
-	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = 30};
-	start();
-	tick(1);
-	wait_for_saves();
-	assert_true(vgpu("c")->found);
-	stop_daemon();
-	device("c")->exists = false;
-	start();
-	assert_null(host_find_vgpu(&m->host, "c", NULL));
-	assert_false(device("c")->exists); /* the daemon creates only sold vGPUs */
-	tick(5);
-	assert_null(find_active_alert(ALERT_VGPU_MISSING, "c"));
-}
-
-TEST(a_new_vgpu_with_the_id_of_a_forgotten_one_keeps_its_cap)
-{
-	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = 30};
-	start();
-	tick(1);
-	wait_for_saves();
-	stop_daemon();
-	device("c")->exists = false;
-	start();
-	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = 50};
-	tick(2);
-	assert_int_equal(device("c")->cap_pct, 50);
-	assert_int_equal(vgpu("c")->contract.terms.initial_cap_pct, 50);
-	assert_false(vgpu("c")->contract.held);
-}
+/* --- sold vGPUs removed while the daemon is stopped --- */
 
 TEST(a_missing_sold_vgpu_is_created_again_with_its_last_cap)
 {
@@ -339,14 +307,10 @@ TEST(saved_policy_changes_that_contradict_the_configuration_are_ignored)
 
 static void sell_d_by_offer(void)
 {
-	const struct offer *offer;
-
 	start();
 	sell("a", 100, 0.4); /* vGPU a uses its cap, so vGPU d starts below its contract */
 	tick(10);
-	offer = offers_live(m->offers, "gpu0");
-	assert_non_null(offer);
-	assert_int_equal(claim(offer->id, "", "d"), 0);
+	assert_int_equal(claim(live_offer()->id, "", "d"), 0);
 	save_now();
 }
 
@@ -429,21 +393,13 @@ static void start_without_driver(void)
 	start();
 }
 
-static void expect_text(const char *wanted)
-{
-	const struct alert *alert = find_active_alert(ALERT_TELEMETRY_STALE, "");
-
-	assert_non_null(alert);
-	if (!strstr(alert->text, wanted))
-		fail_msg("the alert is '%s'", alert->text);
-}
-
 TEST(a_start_does_not_wait_for_the_driver)
 {
 	start_without_driver();
 	assert_false(gpu->open);
 	tick(3);
-	expect_text("GPU gpu0 cannot be opened: " NO_DRIVER "; the next attempt is in ");
+	expect_alert(ALERT_TELEMETRY_STALE, "",
+		     "GPU gpu0 cannot be opened: " NO_DRIVER "; the next attempt is in ");
 	assert_null(find_active_alert(ALERT_VGPU_MISSING, "a"));
 	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 60);
 	assert_int_equal(fake.writes, 0);
@@ -552,7 +508,9 @@ TEST(backend_auto_leaves_out_only_an_unknown_gpu)
 	start();
 	assert_int_equal(m->host.n_gpus, 1);
 	tick(3);
-	expect_text("GPU gpu0 cannot be opened: backend auto found no vGPU scheduler on this host");
+	expect_alert(
+		ALERT_TELEMETRY_STALE, "",
+		"GPU gpu0 cannot be opened: backend auto found no vGPU scheduler on this host");
 	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 60);
 }
 

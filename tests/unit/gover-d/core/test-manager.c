@@ -231,11 +231,8 @@ static void expect_no_hold(void)
 
 static void expect_bounded(int writes, int64_t decisions)
 {
-	const struct alert *alert = find_active_alert(ALERT_WRITE_FAILED, "a");
-
 	expect_no_hold();
-	assert_non_null(alert);
-	assert_non_null(strstr(alert->text, "the driver does not keep the cap of vGPU a"));
+	expect_alert(ALERT_WRITE_FAILED, "a", "the driver does not keep the cap of vGPU a");
 	assert_null(find_active_alert(ALERT_HELD_OVERLOADED, "a"));
 	/* one attempt a minute, and some before the pauses are that long; vGPU b is written, too */
 	assert_in_range(fake.writes - writes, 50, 240);

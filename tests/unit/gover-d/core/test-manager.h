@@ -534,6 +534,33 @@ static inline const struct alert *find_active_alert(enum alert_kind kind, const 
 	return NULL;
 }
 
+/* Checks that the alert is active and its text contains @words. */
+static inline const struct alert *expect_alert(enum alert_kind kind, const char *id,
+					       const char *words)
+{
+	const struct alert *alert = find_active_alert(kind, id);
+
+	assert_non_null(alert);
+	if (!strstr(alert->text, words))
+		fail_msg("the alert is '%s'", alert->text);
+	return alert;
+}
+
+/* Returns the live offer of the GPU, which must exist. */
+static inline struct offer *live_offer(void)
+{
+	struct offer *offer = offers_live(m->offers, "gpu0");
+
+	assert_non_null(offer);
+	return offer;
+}
+
+static inline void expect_closed(const struct offer *offer, const char *reason)
+{
+	assert_int_equal(offer->life.state, OFFER_CLOSED);
+	assert_non_null(strstr(offer->reason, reason));
+}
+
 /* Counts the decisions of @kind with @result. @result NULL: any result. */
 static inline int count_decisions(const char *kind, const char *result)
 {
