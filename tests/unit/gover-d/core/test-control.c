@@ -115,9 +115,12 @@ static const struct gpu_ops fake_ops = {
 static struct manager m;
 static struct plan_round plan;
 static struct err err;
+static int64_t last_seen_id; /* of the decisions */
 
 static int set_up(void)
 {
+	last_seen_id = 0;
+	n_saves = save_errno = 0;
 	memset(fakes, 0, sizeof(fakes));
 	memset(&m, 0, sizeof(m));
 	m.round = &plan;
@@ -188,7 +191,6 @@ static int cap_of(int gpu, const char *id)
 
 /* Decisions since the last call, such as "add noted, set written", and the last explanation. */
 static char decided[256], why[DECISION_WHY_MAX];
-static int64_t last_seen_id;
 
 static const char *take_decisions(void)
 {
@@ -206,21 +208,18 @@ static const char *take_decisions(void)
 	return decided;
 }
 
-static int begin(void)
-{
-	last_seen_id = 0;
-	n_saves = save_errno = 0;
-	return set_up();
-}
+FIXTURE(set_up, tear_down)
 
-FIXTURE(begin, tear_down)
-
-static int add(const char *gpu, const char *id, struct policy_terms terms)
+static int add(const char *gpu, const char *id, int initial_cap_pct, int min_cap_pct)
 {
-	struct contract contract = {.terms = terms, .labels = json_pack("{s:s}", "colour", "red")};
+	struct contract contract = {
+		.terms = {.initial_cap_pct = initial_cap_pct,
+			  .min_cap_pct = min_cap_pct,
+			  .weight = 1},
+		.labels = json_pack("{s:s}", "colour", "red"),
+	};
 	int r;
 
-	contract.terms.weight = 1;
 	(void)id_copy(contract.id, id);
 	(void)id_copy(contract.gpu, gpu);
 	r = await_change(control_vgpu_add(&m, &contract, at_end, &err));
@@ -243,8 +242,7 @@ FIXTURE_ONCE(make_folder, remove_folder)
 TEST(a_vgpu_with_a_rejected_label_is_not_created)
 {
 	fakes[0].label_errno = EINVAL;
-	assert_int_equal(add("gpu0", "a", (struct policy_terms){.initial_cap_pct = 50}),
-			 CONTROL_E_INVALID);
+	assert_int_equal(add("gpu0", "a", 50, 0), CONTROL_E_INVALID);
 	assert_non_null(strstr(change_err.msg, "colour"));
 	assert_int_equal(n_saves, 2); /* the contract was stored, and taken back */
 	assert_null(m.host.gpus[0].vgpus);
@@ -257,8 +255,7 @@ TEST(a_rejected_vgpu_is_detached_even_if_its_removal_fails)
 {
 	fakes[0].label_errno = EINVAL;
 	fakes[0].destroy_errno = EBUSY;
-	assert_int_equal(add("gpu0", "a", (struct policy_terms){.initial_cap_pct = 50}),
-			 CONTROL_E_INVALID);
+	assert_int_equal(add("gpu0", "a", 50, 0), CONTROL_E_INVALID);
 	assert_null(m.host.gpus[0].vgpus);
 	assert_int_equal(fake_find(&fakes[0], "a")->attached, 0);
 }
@@ -266,13 +263,10 @@ TEST(a_rejected_vgpu_is_detached_even_if_its_removal_fails)
 TEST(a_rejection_names_the_minimum_cap_to_start_with)
 {
 	place_vgpu(0, "a", 80, 80);
-	assert_int_equal(
-		add("gpu0", "b", (struct policy_terms){.initial_cap_pct = 50, .min_cap_pct = 35}),
-		CONTROL_E_DOES_NOT_FIT);
+	assert_int_equal(add("gpu0", "b", 50, 35), CONTROL_E_DOES_NOT_FIT);
 	assert_non_null(strstr(err.msg, "needs at least 35 %"));
-	assert_int_equal(add("gpu0", "b", (struct policy_terms){.initial_cap_pct = 50}), 0);
-	assert_int_equal(add("gpu0", "c", (struct policy_terms){.initial_cap_pct = 50}),
-			 CONTROL_E_DOES_NOT_FIT);
+	assert_int_equal(add("gpu0", "b", 50, 0), 0);
+	assert_int_equal(add("gpu0", "c", 50, 0), CONTROL_E_DOES_NOT_FIT);
 	assert_non_null(strstr(err.msg, "needs at least 10 %"));
 }
 
@@ -289,8 +283,7 @@ TEST(a_dry_run_records_no_decision_for_a_rejected_request)
 {
 	place_vgpu(0, "a", 95, 95);
 	m.actuator.dry_run = true;
-	assert_int_equal(add("gpu0", "b", (struct policy_terms){.initial_cap_pct = 50}),
-			 CONTROL_E_DRY_RUN);
+	assert_int_equal(add("gpu0", "b", 50, 0), CONTROL_E_DRY_RUN);
 	assert_non_null(strstr(err.msg, "dry run"));
 	assert_int_equal(await_change(control_vgpu_remove(&m, "a", at_end, &err)),
 			 CONTROL_E_DRY_RUN);
@@ -305,7 +298,7 @@ TEST(a_found_vgpu_gets_its_contract_and_cap)
 	struct vgpu *a = place_vgpu(0, "a", 30, 30);
 
 	a->found = true;
-	assert_int_equal(add("gpu0", "a", (struct policy_terms){.initial_cap_pct = 10}), 0);
+	assert_int_equal(add("gpu0", "a", 10, 0), 0);
 	assert_false(a->found);
 	assert_int_equal(a->contract.terms.initial_cap_pct, 10);
 	assert_string_equal(json_string_value(json_object_get(a->contract.labels, "colour")),
@@ -322,9 +315,7 @@ TEST(the_contract_of_a_found_vgpu_must_fit)
 	a->found = true;
 	b->contract.held = true;
 	b->contract.held_cap_pct = 70;
-	assert_int_equal(
-		add("gpu0", "a", (struct policy_terms){.initial_cap_pct = 50, .min_cap_pct = 40}),
-		CONTROL_E_DOES_NOT_FIT);
+	assert_int_equal(add("gpu0", "a", 50, 40), CONTROL_E_DOES_NOT_FIT);
 	assert_non_null(strstr(err.msg, "30 %"));
 	assert_true(a->found);
 	assert_int_equal(a->contract.terms.initial_cap_pct, 30);
@@ -336,12 +327,11 @@ TEST(a_found_vgpu_is_sold_on_its_own_gpu)
 	struct vgpu *a = place_vgpu(1, "a", 30, 30);
 
 	a->found = true;
-	assert_int_equal(add("gpu0", "a", (struct policy_terms){.initial_cap_pct = 30}),
-			 CONTROL_E_EXISTS);
+	assert_int_equal(add("gpu0", "a", 30, 0), CONTROL_E_EXISTS);
 	assert_non_null(strstr(err.msg, "gpu1"));
 	assert_true(a->found);
 	assert_string_equal(a->contract.gpu, "gpu1");
-	assert_int_equal(add("gpu1", "a", (struct policy_terms){.initial_cap_pct = 30}), 0);
+	assert_int_equal(add("gpu1", "a", 30, 0), 0);
 	assert_string_equal(take_decisions(), "add noted");
 }
 

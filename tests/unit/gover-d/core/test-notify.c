@@ -160,6 +160,10 @@ static const struct alert overload = {
 	.text = "vGPU a uses 99.0 % of its cap",
 };
 
+#define LIMIT_TEXT                                                                                 \
+	", VM win-1: vGPU a uses 99.0 % of its cap - the vGPU uses the full cap of its contract: " \
+	"the customer may want a larger contract"
+
 TEST(each_event_has_its_text)
 {
 	static const struct {
@@ -167,18 +171,10 @@ TEST(each_event_has_its_text)
 		int64_t lasted_ms;
 		const char *word, *text;
 	} rows[] = {
-		{ALERT_RAISED, 0, "raised",
-		 "h1, warning, VM win-1: vGPU a uses 99.0 % of its cap - the vGPU uses the "
-		 "full cap of its contract: the customer may want a larger contract"},
-		{ALERT_UNSILENCED, 0, "raised",
-		 "h1, warning, VM win-1: vGPU a uses 99.0 % of its cap - the vGPU uses the "
-		 "full cap of its contract: the customer may want a larger contract"},
-		{ALERT_ESCALATED, 0, "raised",
-		 "h1, warning, VM win-1: vGPU a uses 99.0 % of its cap - the vGPU uses the "
-		 "full cap of its contract: the customer may want a larger contract"},
-		{ALERT_UPDATED, 0, "updated",
-		 "h1, still warning, VM win-1: vGPU a uses 99.0 % of its cap - the vGPU uses the "
-		 "full cap of its contract: the customer may want a larger contract"},
+		{ALERT_RAISED, 0, "raised", "h1, warning" LIMIT_TEXT},
+		{ALERT_UNSILENCED, 0, "raised", "h1, warning" LIMIT_TEXT},
+		{ALERT_ESCALATED, 0, "raised", "h1, warning" LIMIT_TEXT},
+		{ALERT_UPDATED, 0, "updated", "h1, still warning" LIMIT_TEXT},
 		{ALERT_CLEARED, 119999, "cleared",
 		 "h1, VM win-1: cleared after 119 s: vGPU a uses 99.0 % of its cap"},
 		{ALERT_CLEARED, 7199999, "cleared",

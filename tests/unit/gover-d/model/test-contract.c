@@ -65,16 +65,23 @@ static struct contract full(void)
 	};
 }
 
+/* Decodes a file object of the present version. */
+static int decode(json_t *object, struct contract *ret_contract, unsigned int *ret_clamped)
+{
+	struct err err;
+
+	return contract_decode_file(object, contract_file_version(), ret_contract, ret_clamped,
+				    &err);
+}
+
 TEST(a_file_object_decodes_to_the_contract_it_was_encoded_from)
 {
 	struct contract contract = full(), again = {.id = ""};
 	json_t *object = contract_encode(&contract, CONTRACT_IN_FILE);
 	json_t *other;
 	unsigned int clamped;
-	struct err err;
 
-	assert_int_equal(
-		contract_decode_file(object, contract_file_version(), &again, &clamped, &err), 0);
+	assert_int_equal(decode(object, &again, &clamped), 0);
 	assert_int_equal(clamped, 0);
 	other = contract_encode(&again, CONTRACT_IN_FILE);
 	assert_true(json_equal(object, other));
@@ -90,21 +97,17 @@ TEST(numbers_beyond_the_bounds_are_limited_when_a_file_is_read)
 	struct contract contract = full(), again = {.id = ""};
 	unsigned int clamped;
 	json_t *object;
-	struct err err;
 
 	contract.terms.target_fps = contract.fps_limit = 1e6;
 	contract.terms.weight = 1e-6;
 	object = contract_encode(&contract, CONTRACT_IN_FILE);
-	assert_int_equal(
-		contract_decode_file(object, contract_file_version(), &again, &clamped, &err), 0);
+	assert_int_equal(decode(object, &again, &clamped), 0);
 	assert_int_equal(clamped, CONTRACT_TARGET_FPS | CONTRACT_FPS_LIMIT | CONTRACT_WEIGHT);
 	assert_true(again.terms.target_fps == find("target_fps")->max);
 	assert_true(again.fps_limit == find("fps_limit")->max);
 	assert_true(again.terms.weight == find("weight")->min);
 	json_object_set_new(object, "fps_limit", json_real(2e6));
-	assert_int_equal(
-		contract_decode_file(object, contract_file_version(), &again, &clamped, &err),
-		-EINVAL);
+	assert_int_equal(decode(object, &again, &clamped), -EINVAL);
 	json_decref(object);
 	contract_fini(&contract);
 	contract_fini(&again);

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "gover-d/util/hook.h"
+#include "tests/unit/temp-folder.h"
 #include "tests/unit/unit.h"
 
 #define DEADLINE_NS (30 * NS_PER_S) /* long enough for a machine under load */
@@ -26,7 +27,6 @@
 #define OUTPUT_MAX   65536
 #define TIMEOUT_S    86400 /* longer than any test */
 
-static char folder[] = "/tmp/gover-hook.XXXXXX";
 static char program[64], note[64], gate[64];
 static sd_event *event;
 static struct hooks *hooks;
@@ -38,11 +38,11 @@ static int set_up(void)
 
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
-	if (sigprocmask(SIG_BLOCK, &child, NULL) < 0 || !mkdtemp(folder))
+	if (sigprocmask(SIG_BLOCK, &child, NULL) < 0 || temp_folder_make() < 0)
 		return -1;
-	snprintf(program, sizeof(program), "%s/migrate", folder);
-	snprintf(note, sizeof(note), "%s/note", folder);
-	snprintf(gate, sizeof(gate), "%s/gate", folder);
+	snprintf(program, sizeof(program), "%s/migrate", temp_folder);
+	snprintf(note, sizeof(note), "%s/note", temp_folder);
+	snprintf(gate, sizeof(gate), "%s/gate", temp_folder);
 	if (sd_event_new(&event) < 0)
 		return -1;
 	hooks = hooks_new(event, TIMEOUT_S);
@@ -53,12 +53,7 @@ static int tear_down(void)
 {
 	hooks = hooks_free(hooks);
 	event = sd_event_unref(event);
-	(void)unlink(program);
-	(void)unlink(note);
-	(void)unlink(gate);
-	(void)rmdir(folder);
-	memcpy(strrchr(folder, '.'), ".XXXXXX", sizeof(".XXXXXX"));
-	return 0;
+	return temp_folder_remove();
 }
 
 FIXTURE(set_up, tear_down)
@@ -117,6 +112,13 @@ static char *read_note(void)
 	return text;
 }
 
+static void expect_note(const char *wanted)
+{
+	CLEANUP_FREE char *text = read_note();
+
+	assert_string_equal(text, wanted);
+}
+
 /* Redirects log lines to the file @note until end_log(). */
 static void begin_log(void)
 {
@@ -160,8 +162,6 @@ TEST(the_environment_describes_the_event)
 
 TEST(the_event_overrides_variables_of_the_daemon)
 {
-	CLEANUP_FREE char *text = NULL;
-
 	assert_int_equal(setenv("GOVER_VGPU", "stale", 1), 0);
 	/*
 	 * The environment must not contain a name twice: getenv() uses the first value, a shell the
@@ -171,8 +171,7 @@ TEST(the_event_overrides_variables_of_the_daemon)
 	assert_int_equal(run(), 0);
 	assert_int_equal(unsetenv("GOVER_VGPU"), 0);
 	reap();
-	text = read_note();
-	assert_string_equal(text, "GOVER_VGPU=vgpu2\n");
+	expect_note("GOVER_VGPU=vgpu2\n");
 }
 
 TEST(a_long_reason_is_truncated)
@@ -286,7 +285,6 @@ static void open_gate(void)
 
 TEST(the_daemon_does_not_wait_for_it)
 {
-	CLEANUP_FREE char *text = NULL;
 	struct stat st;
 
 	write_waiting_program();
@@ -295,8 +293,7 @@ TEST(the_daemon_does_not_wait_for_it)
 	assert_int_equal(stat(note, &st), -1);
 	open_gate();
 	reap();
-	text = read_note();
-	assert_string_equal(text, "done\n");
+	expect_note("done\n");
 }
 
 static struct hook_stats stats_of(enum hook hook)
@@ -348,7 +345,6 @@ TEST(waiting_programs_are_dropped_at_the_end)
 TEST(the_event_is_on_standard_input_as_json)
 {
 	static char json[200000]; /* larger than the buffer of a pipe */
-	CLEANUP_FREE char *text = NULL;
 
 	memset(json, ' ', sizeof(json) - 1);
 	json[0] = '{';
@@ -356,19 +352,15 @@ TEST(the_event_is_on_standard_input_as_json)
 	write_program("wc -c >%s; readlink /proc/self/fd/* | grep -c memfd >>%s", note, note);
 	assert_int_equal(run_with(program, "", json), 0);
 	reap();
-	text = read_note();
-	assert_string_equal(text, "200000\n1\n");
+	expect_note("200000\n1\n");
 }
 
 TEST(without_json_standard_input_is_empty)
 {
-	CLEANUP_FREE char *text = NULL;
-
 	write_program("wc -c >%s", note);
 	assert_int_equal(run(), 0);
 	reap();
-	text = read_note();
-	assert_string_equal(text, "0\n");
+	expect_note("0\n");
 }
 
 TEST(a_program_is_killed_after_the_timeout)
@@ -391,7 +383,6 @@ TEST(a_program_is_killed_after_the_timeout)
 
 TEST(a_running_program_outlives_the_daemon)
 {
-	CLEANUP_FREE char *text = NULL;
 	int status;
 
 	write_waiting_program();
@@ -401,8 +392,7 @@ TEST(a_running_program_outlives_the_daemon)
 	open_gate();
 	assert_true(wait(&status) > 0);
 	assert_int_equal(status, 0);
-	text = read_note();
-	assert_string_equal(text, "done\n");
+	expect_note("done\n");
 	assert_null(hooks_free(NULL));
 }
 
@@ -423,8 +413,6 @@ static int write_signals(const char *path)
 
 TEST(a_program_starts_with_default_signals)
 {
-	CLEANUP_FREE char *text = NULL;
-
 	if (getenv("TEST_RUNNER")) {
 		print_message("# this machine cannot run the test itself without TEST_RUNNER\n");
 		skip();
@@ -435,8 +423,7 @@ TEST(a_program_starts_with_default_signals)
 	assert_int_equal(unsetenv(SIGNALS_FILE), 0);
 	assert_true(signal(SIGPIPE, SIG_DFL) != SIG_ERR);
 	reap();
-	text = read_note();
-	assert_string_equal(text, "SIGCHLD open, SIGPIPE default");
+	expect_note("SIGCHLD open, SIGPIPE default");
 }
 
 static int prepare(void)

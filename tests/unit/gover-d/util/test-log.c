@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "gover-d/util/log.h"
+#include "tests/unit/temp-folder.h"
 #include "tests/unit/unit.h"
 
 static int kept = -1;	/* the standard error of the test program */
@@ -208,23 +209,29 @@ TEST(a_missing_reader_is_no_error)
 }
 
 /* Creates a journal socket for the test and sets JOURNAL_STREAM as systemd does. */
-static void use_journal(const char *path)
+static void use_journal(void)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	static struct sockaddr_un address = {.sun_family = AF_UNIX}; /* the log uses its path */
 	char stream[64];
 	struct stat st;
 
 	use_pipe();
 	(void)close(reader);
-	(void)unlink(path);
-	strcpy(address.sun_path, path);
+	assert_int_equal(temp_folder_make(), 0);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/journal", temp_folder);
 	reader = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	assert_int_equal(bind(reader, (struct sockaddr *)&address, sizeof(address)), 0);
 	assert_int_equal(fstat(STDERR_FILENO, &st), 0);
 	snprintf(stream, sizeof(stream), "%llu:%llu", (unsigned long long)st.st_dev,
 		 (unsigned long long)st.st_ino);
 	assert_int_equal(setenv("JOURNAL_STREAM", stream, 1), 0);
-	log_use_journal(path);
+	log_use_journal(address.sun_path);
+}
+
+static void end_journal(void)
+{
+	(void)temp_folder_remove();
+	log_use_journal("/run/systemd/journal/socket");
 }
 
 static void log_alert(void)
@@ -241,11 +248,7 @@ static void log_alert(void)
 
 TEST(a_message_of_a_kind_has_journal_fields)
 {
-	char path[] = "/tmp/gover-log.XXXXXX";
-
-	assert_non_null(mkdtemp(path));
-	assert_int_equal(rmdir(path), 0);
-	use_journal(path);
+	use_journal();
 	errno = ENOTTY;
 	log_alert();
 	assert_int_equal(errno, ENOTTY);
@@ -260,8 +263,7 @@ TEST(a_message_of_a_kind_has_journal_fields)
 	for (int i = 0; i < 2000; i++)
 		log_alert();
 	(void)drain();
-	assert_int_equal(unlink(path), 0);
-	log_use_journal("/run/systemd/journal/socket");
+	end_journal();
 }
 
 /* The catalog refers to the subject and the next command, so that they are never missing. */
@@ -278,11 +280,8 @@ TEST(every_message_of_a_kind_has_a_subject_and_a_next_command)
 		{{.kind = LOG_SILENCE, .vgpu = "a", .next = ""}, "vGPU a"},
 		{{.kind = LOG_OFFER, .vgpu = "a", .vm = "win"}, "vGPU a, virtual machine win"},
 	};
-	char path[] = "/tmp/gover-log.XXXXXX";
 
-	assert_non_null(mkdtemp(path));
-	assert_int_equal(rmdir(path), 0);
-	use_journal(path);
+	use_journal();
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		char wanted[256];
 
@@ -292,8 +291,7 @@ TEST(every_message_of_a_kind_has_a_subject_and_a_next_command)
 		if (!strstr(drain(), wanted))
 			fail_msg("row %zu has no \"%s\"", i, wanted);
 	}
-	assert_int_equal(unlink(path), 0);
-	log_use_journal("/run/systemd/journal/socket");
+	end_journal();
 }
 
 TEST(without_a_journal_it_is_a_line)
