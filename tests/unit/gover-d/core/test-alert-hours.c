@@ -4,58 +4,28 @@
  * serve raise no critical alert, and each of twenty faults that break a promise raises exactly one
  * alert promise_broken within the window. GOVER_TEST_HOURS is the number of healthy hours (20).
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "base/cleanup.h"
-#include "base/file.h"
-#include "gover-d/core/control.h"
-#include "gover-d/core/manager.h"
-#include "gover-d/core/state.h"
-#include "gover-d/core/tick.h"
-#include "tests/unit/gover-d/core/test-change.h"
-#include "tests/unit/temp-folder.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/gover-d/core/test-daemon.h"
 
 #define HOUR_S 3600
 
 static char poke[96];
-static struct config config;
-static struct instant now;
-static struct manager *m;
-static struct err err;
 
 /* --- the daemon --- */
 
 static int set_up(void)
 {
-	if (temp_folder_make() < 0)
+	if (prepare_daemon() < 0)
 		return -1;
 	snprintf(poke, sizeof(poke), "%s/poke", temp_folder);
 	if (mkdir(poke, 0700) < 0)
 		return -1;
-	config_default(&config);
-	snprintf(config.state_dir, sizeof(config.state_dir), "%s/state", temp_folder);
-	snprintf(config.socket, sizeof(config.socket), "%s/gover.sock", temp_folder);
-	snprintf(config.fps_socket, sizeof(config.fps_socket), "%s/fps.sock", temp_folder);
 	snprintf(config.gpus[0].gpu.root, sizeof(config.gpus[0].gpu.root), "%s", poke);
-	strcpy(config.gpus[0].gpu.backend, "sim");
 	strcpy(config.gpus[0].gpu.sharing, "hard"); /* spare time repairs most of the faults */
 	config.retention.raw_hours = 1;
-	now = clock_now();
-	assert_int_equal(manager_new(&config, /* dry_run= */ false, &m, &err), 0);
-	assert_int_equal(manager_start(m, &err), 0);
-	assert_true(sd_event_source_set_enabled(m->timer, SD_EVENT_OFF) >= 0);
-	change_event = m->event;
+	start();
 	return 0;
-}
-
-static int tear_down(void)
-{
-	m = manager_free(m);
-	return temp_folder_remove();
 }
 
 FIXTURE(set_up, tear_down)
@@ -82,28 +52,18 @@ static void ticks(int n)
 static void sell(const char *id, int cap_pct, double target_fps, int min_cap_pct,
 		 const char *workload)
 {
-	struct contract contract = {
-		.gpu = "gpu0",
-		.terms = {.initial_cap_pct = cap_pct,
-			  .min_cap_pct = min_cap_pct,
-			  .target_fps = target_fps,
-			  .weight = 1},
-		.labels = json_pack("{s:s}", "workload", workload),
-	};
+	struct contract contract = contract_of(id, cap_pct);
 
-	strcpy(contract.id, id);
-	if (await_change(control_vgpu_add(m, &contract, at_end, &err)) != 0)
+	contract.terms.min_cap_pct = min_cap_pct;
+	contract.terms.target_fps = target_fps;
+	(void)json_object_set_new(contract.labels, "workload", json_string(workload));
+	if (add(contract) != 0)
 		fail_msg("%s: %s", id, err.msg);
 }
 
-static void end(const char *id)
+static void must_change(const char *id, unsigned int fields, struct contract values)
 {
-	assert_int_equal(await_change(control_vgpu_remove(m, id, at_end, &err)), 0);
-}
-
-static void change(const char *id, unsigned int fields, const struct contract *values)
-{
-	if (await_change(control_vgpu_change(m, id, fields, values, at_end, &err)) != 0)
+	if (change(id, fields, values) != 0)
 		fail_msg("%s: %s", id, err.msg);
 }
 
@@ -196,7 +156,7 @@ TEST(healthy_hours_raise_no_critical_alert)
 	for (int hour = 0; hour < hours; hour++) {
 		be_it(hour % 3 != 2);
 		ticks(HOUR_S / 2);
-		end("spare"); /* churn */
+		assert_int_equal(remove_vgpu("spare"), 0); /* churn */
 		ticks(60);
 		sell("spare", 15, 0, 0, "idle");
 		ticks(HOUR_S / 2 - 60);
@@ -262,27 +222,23 @@ static void run_command(const char *word, const char *name, const char *text)
 	if (strcmp(word, "hold") == 0) {
 		values.held = true;
 		values.held_cap_pct = number;
-		change(name, CONTRACT_HELD | CONTRACT_HELD_CAP, &values);
+		must_change(name, CONTRACT_HELD | CONTRACT_HELD_CAP, values);
 	} else if (strcmp(word, "release") == 0) {
-		change(name, CONTRACT_HELD, &values);
+		must_change(name, CONTRACT_HELD, values);
 	} else if (strcmp(word, "target") == 0) {
 		values.terms.target_fps = number;
-		change(name, CONTRACT_TARGET_FPS, &values);
+		must_change(name, CONTRACT_TARGET_FPS, values);
 	} else if (strcmp(word, "sell") == 0) {
 		values.terms.initial_cap_pct = number;
-		change(name, CONTRACT_INITIAL_CAP, &values);
+		must_change(name, CONTRACT_INITIAL_CAP, values);
 	} else if (strcmp(word, "floor") == 0) {
 		values.terms.min_cap_pct = number;
-		change(name, CONTRACT_MIN_CAP, &values);
+		must_change(name, CONTRACT_MIN_CAP, values);
 	} else if (strcmp(word, "mode") == 0) {
 		assert_int_equal(gpu_mode_parse(name, &mode), 0);
-		assert_int_equal(
-			await_change(control_gpu_change(m, "gpu0", &mode, NULL, at_end, &err)), 0);
+		assert_int_equal(change_mode(mode), 0);
 	} else if (strcmp(word, "policy") == 0) {
-		json_t *object = json_pack("{s:s}", "name", name);
-
-		assert_int_equal(await_change(control_policy_change(m, object, at_end, &err)), 0);
-		json_decref(object);
+		assert_int_equal(change_policy(json_pack("{s:s}", "name", name)), 0);
 	} else if (strcmp(word, "ticks") == 0) {
 		ticks(atoi(name));
 	} else {
