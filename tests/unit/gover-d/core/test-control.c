@@ -2,7 +2,7 @@
 /*
  * Requests that change the state, on two fake GPUs that can fail: each request is applied
  * completely or not at all, and its decisions match what happened. The scenario tests cover the
- * replies of the real daemon.
+ * replies of the real daemon. The last part tests the units of promises and limits.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "gover-d/core/contract-change.h"
 #include "gover-d/core/control.h"
 #include "gover-d/core/round.h"
 #include "gover-d/core/state.h"
@@ -495,4 +496,74 @@ TEST(an_unchanged_parameter_is_not_recorded)
 	assert_int_equal(set_policy("{\"overload_pct\": 90, \"lowload_pct\": 101}"),
 			 CONTROL_E_INVALID);
 	assert_string_equal(take_decisions(), "");
+}
+
+/* --- the unit of a promise and of a limit of the frame rate --- */
+
+#define BOTH (CONTRACT_TARGET_FPS | CONTRACT_TARGET_RATE)
+#define NO_LIMIT_OF_WORK                                                                           \
+	"fps_limit: 62.5 is not allowed for vGPU a (allowed: 0, because GPU gpu7 counts units of " \
+	"work)"
+
+TEST(promises_and_limits_are_in_the_unit_of_the_gpu)
+{
+	static const struct {
+		bool open;
+		enum gpu_unit unit;
+		unsigned int fields;
+		double target_fps, target_rate, fps_limit;
+		const char *problem; /* NULL: allowed */
+	} rows[] = {
+		{true, GPU_FRAMES, BOTH, 59.94, 0, 0, NULL},
+		{true, GPU_WORK, BOTH, 0, 0.5, 0, NULL},
+		{true, GPU_FRAMES, BOTH, 0, 0, 0, NULL},
+		{true, GPU_WORK, BOTH, 0, 0, 0, NULL},
+		{true, GPU_FRAMES, BOTH, 30, 0.5, 0,
+		 "target_rate: 0.5 is not allowed for vGPU a (allowed: 0, or target_fps, because "
+		 "GPU gpu7 counts frames)"},
+		{true, GPU_WORK, BOTH, 30, 0.5, 0,
+		 "target_fps: 30 is not allowed for vGPU a (allowed: 0, or target_rate, because "
+		 "GPU gpu7 counts units of work)"},
+		/* a promise that does not change */
+		{true, GPU_WORK, CONTRACT_TARGET_RATE, 30, 0.5, 0, NULL},
+		{true, GPU_FRAMES, CONTRACT_TARGET_FPS, 30, 0.5, 0, NULL},
+		{true, GPU_WORK, CONTRACT_WEIGHT, 30, 0.5, 0, NULL},
+		/* a frame rate is limited only where frames count */
+		{true, GPU_FRAMES, CONTRACT_FPS_LIMIT, 0, 0, 62.5, NULL},
+		{true, GPU_WORK, CONTRACT_FPS_LIMIT, 0, 0, 0, NULL},
+		{true, GPU_WORK, CONTRACT_FPS_LIMIT, 0, 0, 62.5, NO_LIMIT_OF_WORK},
+		/* a contract of an earlier version with a limit can change otherwise */
+		{true, GPU_WORK, BOTH, 0, 0.5, 62.5, NULL},
+		/* before the GPU is open, a promise shows the unit */
+		{false, GPU_FRAMES, CONTRACT_FPS_LIMIT, 0, 0, 62.5, NULL},
+		{false, GPU_FRAMES, CONTRACT_FPS_LIMIT, 0, 0.5, 62.5, NO_LIMIT_OF_WORK},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct host_gpu gpu = {.config = {.name = "gpu7"}, .open = rows[i].open};
+		const struct contract contract = {.id = "a",
+						  .terms = {.target_fps = rows[i].target_fps},
+						  .target_rate = rows[i].target_rate,
+						  .fps_limit = rows[i].fps_limit};
+		int r;
+
+		gpu.traits.unit = rows[i].unit;
+		err.msg[0] = '\0';
+		r = contract_change_check_units(&gpu, rows[i].fields, &contract, &err);
+		if (r != (rows[i].problem ? CONTROL_E_INVALID : 0) ||
+		    strcmp(err.msg, rows[i].problem ? rows[i].problem : "") != 0)
+			fail_msg("row %zu: %d, '%s'", i, r, err.msg);
+	}
+}
+
+TEST(before_the_gpu_is_open_only_a_promise_in_frames_can_change)
+{
+	struct host_gpu gpu = {.config = {.name = "gpu7"}};
+	struct contract contract = {.id = "a", .target_rate = 0.5};
+
+	contract.terms.target_fps = 30;
+	assert_int_equal(contract_change_check_units(&gpu, CONTRACT_TARGET_FPS, &contract, &err),
+			 0);
+	assert_int_equal(contract_change_check_units(&gpu, BOTH, &contract, &err),
+			 CONTROL_E_NO_ANSWER);
 }
