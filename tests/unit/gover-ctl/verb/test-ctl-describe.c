@@ -8,49 +8,39 @@
 #include "gover-ctl/verb/describe.h"
 #include "gover-ctl/verb/policy.h"
 #include "gover-ctl/verb/time-arg.h"
+#include "tests/unit/quoted-json.h"
 #include "tests/unit/unit.h"
 
 #define UNTOUCHED 4711
-
-static json_t *load(const char *text)
-{
-	json_error_t error;
-	json_t *json = json_loads(text, 0, &error);
-
-	if (!json)
-		fail_msg("%s: %s", text, error.text);
-	return json;
-}
 
 TEST(the_promise_is_reported_or_derived)
 {
 	static const struct {
 		const char *vgpu, *promise, *reasons;
 	} rows[] = {
-		{"{\"promise\": \"kept\", \"cause\": null}", "kept", ""},
-		{"{\"promise\": \"broken\", \"cause\": \"gpu_overcommitted\", \"broken\": true, "
-		 "\"overloaded\": true, \"short\": true}",
+		{"{'promise': 'kept', 'cause': null}", "kept", ""},
+		{"{'promise': 'broken', 'cause': 'gpu_overcommitted', 'broken': true, "
+		 "'overloaded': true, 'short': true}",
 		 "broken", "gpu overcommitted"},
-		{"{\"promise\": \"broken\", \"cause\": \"held\", \"held\": true}", "broken",
-		 "held"},
-		{"{\"promise\": \"broken\", \"cause\": \"not_acting\", \"held\": true}", "broken",
+		{"{'promise': 'broken', 'cause': 'held', 'held': true}", "broken", "held"},
+		{"{'promise': 'broken', 'cause': 'not_acting', 'held': true}", "broken",
 		 "not acting, held"},
-		{"{\"promise\": \"a_new_state\", \"cause\": \"a_new_cause\"}", "a_new_state",
+		{"{'promise': 'a_new_state', 'cause': 'a_new_cause'}", "a_new_state",
 		 "a new cause"},
 		/* without the fields of newer daemons */
-		{"{\"broken\": true, \"overloaded\": true}", "broken", "overloaded"},
-		{"{\"target_fps\": 60, \"fps\": null}", "unknown", ""},
-		{"{\"target_fps\": 60, \"fps\": 50, \"short\": true}", "kept", "below its target"},
-		{"{\"target_fps\": null, \"target_rate\": 5, \"rate\": null}", "unknown", ""},
-		{"{\"target_fps\": 0, \"fps\": null}", "kept", ""},
-		{"{\"found\": true, \"state\": \"active\"}", "", "no contract"},
-		{"{\"state\": \"probation\"}", "kept", "on probation"},
-		{"{\"state\": \"missing\"}", "kept", "missing"},
+		{"{'broken': true, 'overloaded': true}", "broken", "overloaded"},
+		{"{'target_fps': 60, 'fps': null}", "unknown", ""},
+		{"{'target_fps': 60, 'fps': 50, 'short': true}", "kept", "below its target"},
+		{"{'target_fps': null, 'target_rate': 5, 'rate': null}", "unknown", ""},
+		{"{'target_fps': 0, 'fps': null}", "kept", ""},
+		{"{'found': true, 'state': 'active'}", "", "no contract"},
+		{"{'state': 'probation'}", "kept", "on probation"},
+		{"{'state': 'missing'}", "kept", "missing"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char text[DESCRIBE_MAX];
-		json_t *vgpu = load(rows[i].vgpu);
+		json_t *vgpu = quoted_json(rows[i].vgpu);
 
 		describe_promise(vgpu, text);
 		assert_string_equal(text, rows[i].promise);
@@ -65,34 +55,31 @@ TEST(a_vgpu_is_described_with_its_numbers)
 	static const struct {
 		const char *vgpu, *text;
 	} rows[] = {
-		{"{\"id\": \"web1\", \"gpu\": \"gpu0\", \"vm\": \"db-7\", \"cap_pct\": 34, "
-		 "\"initial_cap_pct\": 50, \"util_pct\": 97.3, \"fps\": 52.13, \"target_fps\": 60, "
-		 "\"frame_p99_ms\": 24.13, \"state\": \"active\", \"overloaded\": true}",
+		{"{'id': 'web1', 'gpu': 'gpu0', 'vm': 'db-7', 'cap_pct': 34, 'initial_cap_pct': "
+		 "50, 'util_pct': 97.3, 'fps': 52.13, 'target_fps': 60, 'frame_p99_ms': 24.13, "
+		 "'state': 'active', 'overloaded': true}",
 		 "web1 (vm db-7) on gpu0: cap 34 %, sold 50 %, 97 % of the cap used, 52.1 of 60 "
-		 "fps "
-		 "(99 % of frames within 24.1 ms), overloaded"},
-		{"{\"id\": \"a\", \"gpu\": \"g\", \"vm\": null, \"cap_pct\": 50, "
-		 "\"initial_cap_pct\": 50, "
-		 "\"util_pct\": null, \"fps\": null, \"target_fps\": 30, \"state\": \"probation\"}",
-		 "a on g: cap 50 %, sold 50 %, use unknown, no frames seen (target 30 fps), "
-		 "on probation"},
-		{"{\"id\": \"a\", \"gpu\": \"g\", \"cap_pct\": 50, \"initial_cap_pct\": 50, "
-		 "\"util_pct\": 7, \"fps\": null, \"target_fps\": null, \"rate\": 1204.56, "
-		 "\"target_rate\": 1500.5, \"frame_p99_ms\": null, \"state\": \"active\"}",
+		 "fps (99 % of frames within 24.1 ms), overloaded"},
+		{"{'id': 'a', 'gpu': 'g', 'vm': null, 'cap_pct': 50, 'initial_cap_pct': 50, "
+		 "'util_pct': null, 'fps': null, 'target_fps': 30, 'state': 'probation'}",
+		 "a on g: cap 50 %, sold 50 %, use unknown, no frames seen (target 30 fps), on "
+		 "probation"},
+		{"{'id': 'a', 'gpu': 'g', 'cap_pct': 50, 'initial_cap_pct': 50, 'util_pct': 7, "
+		 "'fps': null, 'target_fps': null, 'rate': 1204.56, 'target_rate': 1500.5, "
+		 "'frame_p99_ms': null, 'state': 'active'}",
 		 "a on g: cap 50 %, sold 50 %, 7 % of the cap used, 1204.6 of 1500.5 units/s"},
-		{"{\"id\": \"a\", \"gpu\": \"g\", \"cap_pct\": 50, \"initial_cap_pct\": 50, "
-		 "\"util_pct\": 7, \"rate\": null, \"target_rate\": 2.5, \"state\": \"active\"}",
+		{"{'id': 'a', 'gpu': 'g', 'cap_pct': 50, 'initial_cap_pct': 50, 'util_pct': 7, "
+		 "'rate': null, 'target_rate': 2.5, 'state': 'active'}",
 		 "a on g: cap 50 %, sold 50 %, 7 % of the cap used, no work seen (target 2.5 "
 		 "units/s)"},
-		{"{\"id\": \"a\", \"gpu\": \"g\", \"cap_pct\": null, \"initial_cap_pct\": 50, "
-		 "\"util_pct\": 0, \"fps\": 12, \"target_fps\": 0, \"state\": \"missing\", "
-		 "\"held\": true, \"found\": true}",
-		 "a on g: cap unknown, sold 50 %, 0 % of the cap used, 12.0 fps, missing, held, no "
-		 "contract"},
+		{"{'id': 'a', 'gpu': 'g', 'cap_pct': null, 'initial_cap_pct': 50, 'util_pct': 0, "
+		 "'fps': 12, 'target_fps': 0, 'state': 'missing', 'held': true, 'found': true}",
+		 "a on g: cap unknown, sold 50 %, 0 % of the cap used, 12.0 fps, missing, held, "
+		 "no contract"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		json_t *vgpu = load(rows[i].vgpu);
+		json_t *vgpu = quoted_json(rows[i].vgpu);
 		char text[DESCRIBE_MAX];
 
 		describe_vgpu(vgpu, text);
@@ -103,11 +90,11 @@ TEST(a_vgpu_is_described_with_its_numbers)
 
 TEST(a_decision_is_described_with_moves_and_numbers)
 {
-	json_t *decision = load("{\"moves\": [{\"vgpu\": \"a\", \"from_pct\": 30, \"to_pct\": 34, "
-				"\"read_back_pct\": 34}, {\"vgpu\": \"b\", \"from_pct\": 50, "
-				"\"to_pct\": 46, \"read_back_pct\": null}, {\"vgpu\": \"c\", "
-				"\"from_pct\": 1, \"to_pct\": 9, \"read_back_pct\": 5}], "
-				"\"numbers\": {\"u_pct\": 97.3125, \"unused_pct\": 20}}");
+	json_t *decision = quoted_json("{'moves': [{'vgpu': 'a', 'from_pct': 30, 'to_pct': 34, "
+				       "'read_back_pct': 34}, {'vgpu': 'b', 'from_pct': 50, "
+				       "'to_pct': 46, 'read_back_pct': null}, {'vgpu': 'c', "
+				       "'from_pct': 1, 'to_pct': 9, 'read_back_pct': 5}], "
+				       "'numbers': {'u_pct': 97.3125, 'unused_pct': 20}}");
 	char text[DESCRIBE_MAX];
 
 	describe_moves(decision, text);
@@ -246,8 +233,8 @@ TEST(policy_values_have_the_type_of_the_present_value)
 		{"overload_pct", -EINVAL, "'overload_pct': not of the form KEY=VALUE"},
 		{"=9", -EINVAL, "'=9': not of the form KEY=VALUE"},
 	};
-	json_t *policy = load("{\"name\": \"gover\", \"params\": {\"overload_pct\": 95, "
-			      "\"steal_fraction\": 0.2, \"paper_mode\": false, \"hook\": \"\"}}");
+	json_t *policy = quoted_json("{'name': 'gover', 'params': {'overload_pct': 95, "
+				     "'steal_fraction': 0.2, 'paper_mode': false, 'hook': ''}}");
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_t *body = json_object();
@@ -265,7 +252,7 @@ TEST(policy_values_have_the_type_of_the_present_value)
 
 TEST(a_key_is_set_once)
 {
-	json_t *policy = load("{\"params\": {\"overload_pct\": 95}}"), *body = json_object();
+	json_t *policy = quoted_json("{'params': {'overload_pct': 95}}"), *body = json_object();
 	struct err err;
 
 	assert_int_equal(policy_set_add_pair(body, "overload_pct=90", policy, &err), 0);

@@ -5,47 +5,36 @@
 
 #include "base/cleanup.h"
 #include "gover-fleet/model/host-state.h"
+#include "tests/unit/quoted-json.h"
 #include "tests/unit/unit.h"
 
 #define UUID "11111111-2222-3333-4444-555555555555"
 
 /* Printed by gover-d 0.1.0; members that are not read are shortened. */
 static const char host_text[] =
-	"{\"version\":\"0.1.0\",\"time\":\"2026-11-27T04:07:28.439Z\",\"ready\":true,"
-	"\"gpus\":[{\"name\":\"gpu0\",\"backend\":\"sim\",\"mode\":\"act\",\"selling\":\"on\"},"
-	"{\"name\":\"gpu1\",\"backend\":\"sim\",\"mode\":\"act\",\"selling\":\"off\"}],"
-	"\"vgpus\":[{\"id\":\"a\",\"gpu\":\"gpu0\",\"vm\":\"vm-a\",\"cid\":null,"
-	"\"labels\":{\"fleet\":\"libvirt\",\"domain\":\"" UUID "\"},\"initial_cap_pct\":50,"
-	"\"flavor\":\"default\",\"created_at\":\"2026-11-27T04:07:24.291Z\",\"state\":\"active\","
-	"\"found\":false,\"cap_pct\":40,\"load_pct\":12.5,\"overloaded\":true,\"broken\":false},"
-	"{\"id\":\"b\",\"gpu\":\"gpu1\",\"vm\":null,\"labels\":{\"fleet\":\"other\","
-	"\"unverified\":\"yes\"},\"initial_cap_pct\":0,\"flavor\":\"default\","
-	"\"created_at\":null,\"state\":\"missing\",\"found\":true,\"cap_pct\":10,"
-	"\"load_pct\":null,\"overloaded\":false,\"broken\":true}],"
-	"\"alerts\":[{\"id\":3,\"name\":\"promise_broken\",\"severity\":\"critical\","
-	"\"gpu\":\"gpu0\",\"vgpu\":\"a\",\"vm\":\"vm-a\",\"cause\":\"donors_at_floor\"},"
-	"{\"id\":4,\"name\":\"history_failing\",\"severity\":\"warning\",\"gpu\":null,"
-	"\"vgpu\":null,\"cause\":null}],"
-	"\"offers\":[{\"id\":1,\"gpu\":\"gpu0\",\"state\":\"open\",\"initial_cap_pct\":50,"
-	"\"vgpu\":null,\"reason\":\"\"},{\"id\":2,\"gpu\":\"gpu1\",\"state\":\"probation\","
-	"\"flavor\":\"large\",\"flavors\":[{\"flavor\":\"large\",\"fundable_pct\":40},"
-	"{\"flavor\":\"small\"}],\"held_by\":\"" UUID "\",\"vgpu\":\"b\","
-	"\"expires_at\":\"1970-01-01T00:00:02.003Z\"}]}";
+	"{'version':'0.1.0','time':'2026-11-27T04:07:28.439Z','ready':true,"
+	"'gpus':[{'name':'gpu0','backend':'sim','mode':'act','selling':'on'},{'name':'gpu1',"
+	"'backend':'sim','mode':'act','selling':'off'}],'vgpus':[{'id':'a','gpu':'gpu0',"
+	"'vm':'vm-a','cid':null,'labels':{'fleet':'libvirt','domain':'" UUID "'},"
+	"'initial_cap_pct':50,'flavor':'default','created_at':'2026-11-27T04:07:24.291Z',"
+	"'state':'active','found':false,'cap_pct':40,'load_pct':12.5,'overloaded':true,"
+	"'broken':false},{'id':'b','gpu':'gpu1','vm':null,'labels':{'fleet':'other',"
+	"'unverified':'yes'},'initial_cap_pct':0,'flavor':'default','created_at':null,"
+	"'state':'missing','found':true,'cap_pct':10,'load_pct':null,'overloaded':false,"
+	"'broken':true}],'alerts':[{'id':3,'name':'promise_broken','severity':'critical',"
+	"'gpu':'gpu0','vgpu':'a','vm':'vm-a','cause':'donors_at_floor'},{'id':4,"
+	"'name':'history_failing','severity':'warning','gpu':null,'vgpu':null,'cause':null}],"
+	"'offers':[{'id':1,'gpu':'gpu0','state':'open','initial_cap_pct':50,'vgpu':null,"
+	"'reason':''},{'id':2,'gpu':'gpu1','state':'probation','flavor':'large',"
+	"'flavors':[{'flavor':'large','fundable_pct':40},{'flavor':'small'}],"
+	"'held_by':'" UUID "','vgpu':'b','expires_at':'1970-01-01T00:00:02.003Z'}]}";
 static const char policy_text[] =
-	"{\"name\":\"gover\",\"params\":{\"overload_pct\":95,\"flavor\":\"default\",\"ttl_s\":60}}";
-
-static json_t *json_of(const char *text)
-{
-	json_t *json = json_loadb(text, strlen(text), 0, NULL);
-
-	assert_non_null(json);
-	return json;
-}
+	"{'name':'gover','params':{'overload_pct':95,'flavor':'default','ttl_s':60}}";
 
 static int parse(const char *host, const char *policy, struct host_state **ret_state,
 		 struct err *reterr)
 {
-	json_t *h = json_of(host), *p = json_of(policy);
+	json_t *h = quoted_json(host), *p = quoted_json(policy);
 	int r = host_state_parse(h, p, ret_state, reterr);
 
 	json_decref(h);
@@ -151,23 +140,19 @@ TEST(a_wrong_answer_is_rejected_and_named)
 	} rows[] = {
 		{"{}", policy_text, "gpus"},
 		{host_text, "{}", "name"},
-		{host_text, "{\"name\":\"gover\"}", "flavor"},
-		{host_text, "{\"name\":\"gover\",\"params\":{\"flavor\":\"x\"}}", "ttl_s"},
-		{host_text, "{\"name\":\"gover\",\"params\":{\"flavor\":\"x\",\"ttl_s\":-1}}",
-		 "ttl_s"},
-		{host_text, "{\"name\":7,\"params\":{\"flavor\":\"x\",\"ttl_s\":1}}", "name"},
-		{"{\"gpus\":[{\"name\":\"../x\"}],\"vgpus\":[],\"offers\":[],\"alerts\":[]}",
-		 policy_text, "name"},
-		{"{\"gpus\":[],\"vgpus\":[{\"id\":\"a\"}],\"offers\":[],\"alerts\":[]}",
-		 policy_text, "gpu"},
-		{"{\"gpus\":[],\"vgpus\":[],\"offers\":[{\"id\":\"1\"}],\"alerts\":[]}",
-		 policy_text, "id"},
-		{"{\"gpus\":[],\"vgpus\":[],\"alerts\":[],\"offers\":[{\"id\":1,\"gpu\":\"g\","
-		 "\"flavor\":\"a\",\"flavors\":[{\"flavor\":\"a\"},{\"flavor\":\"../b\"}]}]}",
-		 policy_text, "flavor"},
-		{"{\"gpus\":[],\"vgpus\":{},\"offers\":[],\"alerts\":[]}", policy_text, "vgpus"},
-		{"{\"gpus\":[],\"vgpus\":[],\"offers\":[],\"alerts\":[{\"id\":1}]}", policy_text,
+		{host_text, "{'name':'gover'}", "flavor"},
+		{host_text, "{'name':'gover','params':{'flavor':'x'}}", "ttl_s"},
+		{host_text, "{'name':'gover','params':{'flavor':'x','ttl_s':-1}}", "ttl_s"},
+		{host_text, "{'name':7,'params':{'flavor':'x','ttl_s':1}}", "name"},
+		{"{'gpus':[{'name':'../x'}],'vgpus':[],'offers':[],'alerts':[]}", policy_text,
 		 "name"},
+		{"{'gpus':[],'vgpus':[{'id':'a'}],'offers':[],'alerts':[]}", policy_text, "gpu"},
+		{"{'gpus':[],'vgpus':[],'offers':[{'id':'1'}],'alerts':[]}", policy_text, "id"},
+		{"{'gpus':[],'vgpus':[],'alerts':[],'offers':[{'id':1,'gpu':'g','flavor':'a',"
+		 "'flavors':[{'flavor':'a'},{'flavor':'../b'}]}]}",
+		 policy_text, "flavor"},
+		{"{'gpus':[],'vgpus':{},'offers':[],'alerts':[]}", policy_text, "vgpus"},
+		{"{'gpus':[],'vgpus':[],'offers':[],'alerts':[{'id':1}]}", policy_text, "name"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
