@@ -283,8 +283,8 @@ TEST(a_demand_follows_from_a_sample)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		if (i > 0)
-			assert_int_equal(set_up(), 0);
+		tear_down();
+		assert_int_equal(set_up(), 0);
 		start_with_contracts(cases[i].target_fps);
 		vgpu("a")->contract.held = cases[i].held;
 		append(&cases[i].row);
@@ -294,8 +294,6 @@ TEST(a_demand_follows_from_a_sample)
 				 cases[i].expected);
 		assert_int_equal(vgpu("a")->policy.past.slots, 2);
 		assert_int_equal(vgpu("b")->policy.past.slots, 0);
-		if (i + 1 < ARRAY_SIZE(cases))
-			assert_int_equal(tear_down(), 0);
 	}
 }
 
@@ -340,8 +338,8 @@ TEST(only_samples_of_the_contract_and_the_window_are_read)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct row newest = {cases[i].newest, 'a', 3, 6, 0, 50, false};
 
-		if (i > 0)
-			assert_int_equal(set_up(), 0);
+		tear_down();
+		assert_int_equal(set_up(), 0);
 		start_with_contracts(0);
 		append(&cases[i].other);
 		append(&newest);
@@ -349,8 +347,6 @@ TEST(only_samples_of_the_contract_and_the_window_are_read)
 		assert_int_equal(past_pct("a", 1), 3);
 		assert_int_equal(vgpu("a")->policy.past.slots, 2);
 		assert_int_equal(vgpu("a")->policy.past.peak_pct, 3);
-		if (i + 1 < ARRAY_SIZE(cases))
-			assert_int_equal(tear_down(), 0);
 	}
 }
 

@@ -364,9 +364,9 @@ static struct offer *open_offer(void)
 
 TEST(no_offer_opens_for_missing_vgpus)
 {
-	fake.external_vgpus = true;
 	for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
-		set_up();
+		tear_down();
+		assert_int_equal(set_up(), 0);
 		fake.external_vgpus = true;
 		strcpy(config.policy, policies[i]);
 		config.params.static_ratio = 1;
@@ -390,9 +390,7 @@ TEST(no_offer_opens_for_missing_vgpus)
 		assert_int_equal(host_gpu_reserved_cap_pct(gpu), 0);
 		assert_true(host_gpu_sum_cap_pct(gpu) <= 100);
 		assert_false(vgpu("a")->contract.held);
-		tear_down();
 	}
-	set_up();
 }
 
 TEST(an_offer_closes_when_a_vgpu_vanishes)
@@ -463,7 +461,8 @@ TEST(a_gpu_that_hangs_is_not_idle)
 	for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
 		const struct alert *alert;
 
-		set_up();
+		tear_down();
+		assert_int_equal(set_up(), 0);
 		strcpy(config.policy, policies[i]);
 		start();
 		promise("a", 50, 0.4);
@@ -488,9 +487,7 @@ TEST(a_gpu_that_hangs_is_not_idle)
 		resume("b", 0.4);
 		tick(6);
 		assert_null(find_active_alert(ALERT_GPU_STALLED, ""));
-		tear_down();
 	}
-	set_up();
 }
 
 TEST(no_probation_passes_while_the_gpu_serves_nothing)
