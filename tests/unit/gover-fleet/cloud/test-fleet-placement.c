@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "gover-fleet/cloud/placement.h"
+#include "tests/unit/quoted-json.h"
 #include "tests/unit/unit.h"
 
 static struct err err;
@@ -15,20 +16,11 @@ static struct err err;
 #define CHILD "22222222-2222-4222-8222-222222222222"
 #define OTHER "33333333-3333-4333-8333-333333333333"
 
-static json_t *parse(const char *text)
-{
-	json_t *json = json_loadb(text, strlen(text), 0, NULL);
-
-	if (!json)
-		fail_msg("not JSON: %s", text);
-	return json;
-}
-
-#define PROVIDER(name, uuid, generation, parent)                               \
-	"{\"name\": " name ", \"uuid\": " uuid ", \"generation\": " generation \
-	", \"parent_provider_uuid\": " parent "}"
-#define LIST(...) "{\"resource_providers\": [" __VA_ARGS__ "]}"
-#define Q(text)	  "\"" text "\""
+#define PROVIDER(name, uuid, generation, parent)                         \
+	"{'name': " name ", 'uuid': " uuid ", 'generation': " generation \
+	", 'parent_provider_uuid': " parent "}"
+#define LIST(...) "{'resource_providers': [" __VA_ARGS__ "]}"
+#define Q(text)	  "'" text "'"
 
 TEST(the_root_is_the_provider_without_a_parent)
 {
@@ -49,12 +41,12 @@ TEST(the_root_is_the_provider_without_a_parent)
 		 -EPROTO},
 		{LIST(PROVIDER(Q("h1"), Q("11111111x1111-4111-8111-111111111111"), "3", "null")),
 		 -EPROTO},
-		{"{\"resource_providers\": {}}", -EPROTO},
+		{"{'resource_providers': {}}", -EPROTO},
 		{"{}", -EPROTO},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		json_t *json = parse(rows[i].text);
+		json_t *json = quoted_json(rows[i].text);
 		char uuid[PLACEMENT_UUID_MAX] = "none";
 		int r = placement_parse_root(json, "h1", uuid, &err);
 
@@ -66,11 +58,12 @@ TEST(the_root_is_the_provider_without_a_parent)
 
 TEST(the_tree_has_the_providers_of_gover_below_the_root)
 {
-	json_t *json = parse(LIST(PROVIDER(Q("h1"), Q(ROOT), "9", "null") ","		      /**/
-				  PROVIDER(Q("h1_gover_gpu0"), Q(CHILD), "7", Q(ROOT)) ","    /**/
-				  PROVIDER(Q("h1_pci_0000"), Q(OTHER), "8", Q(ROOT)) ","      /**/
-				  PROVIDER(Q("h1_gover_deeper"), Q(OTHER), "8", Q(CHILD)) "," /**/
-				  PROVIDER(Q("h2_gover_gpu0"), Q(OTHER), "8", Q(ROOT))));
+	json_t *json =
+		quoted_json(LIST(PROVIDER(Q("h1"), Q(ROOT), "9", "null") ","		     /**/
+				 PROVIDER(Q("h1_gover_gpu0"), Q(CHILD), "7", Q(ROOT)) ","    /**/
+				 PROVIDER(Q("h1_pci_0000"), Q(OTHER), "8", Q(ROOT)) ","	     /**/
+				 PROVIDER(Q("h1_gover_deeper"), Q(OTHER), "8", Q(CHILD)) "," /**/
+				 PROVIDER(Q("h2_gover_gpu0"), Q(OTHER), "8", Q(ROOT))));
 	struct placement_tree tree;
 
 	assert_int_equal(placement_parse_tree(json, "h1", ROOT, &tree, &err), 0);
@@ -81,7 +74,7 @@ TEST(the_tree_has_the_providers_of_gover_below_the_root)
 	assert_int_equal(tree.gpus[0].generation, 7);
 	json_decref(json);
 
-	json = parse(LIST());
+	json = quoted_json(LIST());
 	assert_int_equal(placement_parse_tree(json, "h1", ROOT, &tree, &err), 0);
 	assert_false(tree.has_root);
 	assert_int_equal(tree.n_gpus, 0);
@@ -103,7 +96,7 @@ TEST(a_wrong_tree_is_rejected)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		json_t *json = parse(rows[i]);
+		json_t *json = quoted_json(rows[i]);
 		struct placement_tree tree = {.n_gpus = 99};
 
 		if (placement_parse_tree(json, "h1", ROOT, &tree, &err) != -EPROTO ||
@@ -134,11 +127,11 @@ TEST(a_tree_with_too_many_gpus_is_rejected)
 	}
 }
 
-#define INVENTORY(total, reserved, ratio)                \
-	"{\"total\": " total ", \"reserved\": " reserved \
-	", \"min_unit\": 1, \"max_unit\": 1, \"step_size\": 1, \"allocation_ratio\": " ratio "}"
+#define INVENTORY(total, reserved, ratio)            \
+	"{'total': " total ", 'reserved': " reserved \
+	", 'min_unit': 1, 'max_unit': 1, 'step_size': 1, 'allocation_ratio': " ratio "}"
 #define INVENTORIES(generation, all) \
-	"{\"resource_provider_generation\": " generation ", \"inventories\": " all "}"
+	"{'resource_provider_generation': " generation ", 'inventories': " all "}"
 
 TEST(inventories_are_checked)
 {
@@ -147,24 +140,24 @@ TEST(inventories_are_checked)
 		int result;
 		bool other;
 	} rows[] = {
-		{INVENTORIES("5", "{\"A\": " INVENTORY("3", "0", "1.0") "}"), 0, false},
-		{INVENTORIES("5", "{\"A\": " INVENTORY("3", "0", "1") "}"), 0, false},
-		{INVENTORIES("5", "{\"A\": " INVENTORY("3", "0", "1.5") "}"), 0, true},
-		{INVENTORIES("5", "{\"A\": {\"total\": 3, \"reserved\": 0}}"), 0, true},
-		{INVENTORIES("5", "{\"A\": {\"total\": 3}}"), -EPROTO, false},
-		{INVENTORIES("5", "{\"A\": " INVENTORY("2147483648", "0", "1.0") "}"), -EPROTO,
+		{INVENTORIES("5", "{'A': " INVENTORY("3", "0", "1.0") "}"), 0, false},
+		{INVENTORIES("5", "{'A': " INVENTORY("3", "0", "1") "}"), 0, false},
+		{INVENTORIES("5", "{'A': " INVENTORY("3", "0", "1.5") "}"), 0, true},
+		{INVENTORIES("5", "{'A': {'total': 3, 'reserved': 0}}"), 0, true},
+		{INVENTORIES("5", "{'A': {'total': 3}}"), -EPROTO, false},
+		{INVENTORIES("5", "{'A': " INVENTORY("2147483648", "0", "1.0") "}"), -EPROTO,
 		 false},
-		{INVENTORIES("5", "{\"A\": " INVENTORY("3", "-1", "1.0") "}"), -EPROTO, false},
-		{INVENTORIES("5", "{\"a\": " INVENTORY("3", "0", "1.0") "}"), -EPROTO, false},
-		{INVENTORIES("5", "{\"\": " INVENTORY("3", "0", "1.0") "}"), -EPROTO, false},
-		{INVENTORIES("5", "{\"A\": 1}"), -EPROTO, false},
+		{INVENTORIES("5", "{'A': " INVENTORY("3", "-1", "1.0") "}"), -EPROTO, false},
+		{INVENTORIES("5", "{'a': " INVENTORY("3", "0", "1.0") "}"), -EPROTO, false},
+		{INVENTORIES("5", "{'': " INVENTORY("3", "0", "1.0") "}"), -EPROTO, false},
+		{INVENTORIES("5", "{'A': 1}"), -EPROTO, false},
 		{INVENTORIES("5", "[]"), -EPROTO, false},
-		{INVENTORIES("\"5\"", "{}"), -EPROTO, false},
-		{"{\"inventories\": {}}", -EPROTO, false},
+		{INVENTORIES("'5'", "{}"), -EPROTO, false},
+		{"{'inventories': {}}", -EPROTO, false},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		json_t *json = parse(rows[i].text);
+		json_t *json = quoted_json(rows[i].text);
 		struct placement_inventories got = {.generation = -1};
 		int r = placement_parse_inventories(json, &got, &err);
 
@@ -180,21 +173,21 @@ TEST(inventories_are_checked)
 
 TEST(one_inventory_is_checked)
 {
-#define ONE(generation, total)                                                    \
-	"{\"resource_provider_generation\": " generation ", \"total\": " total    \
-	", \"reserved\": 0, \"min_unit\": 1, \"max_unit\": 1, \"step_size\": 1, " \
-	"\"allocation_ratio\": 1.0}"
+#define ONE(generation, total)                                             \
+	"{'resource_provider_generation': " generation ", 'total': " total \
+	", 'reserved': 0, 'min_unit': 1, 'max_unit': 1, 'step_size': 1, "  \
+	"'allocation_ratio': 1.0}"
 	static const struct {
 		const char *text, *name;
 		int result;
 	} rows[] = {
 		{ONE("5", "3"), "A", 0},	{ONE("5", "3"), "a", -EPROTO},
-		{ONE("5", "-3"), "A", -EPROTO}, {ONE("\"5\"", "3"), "A", -EPROTO},
+		{ONE("5", "-3"), "A", -EPROTO}, {ONE("'5'", "3"), "A", -EPROTO},
 		{"[]", "A", -EPROTO},		{INVENTORIES("5", "{}"), "A", -EPROTO},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		json_t *json = parse(rows[i].text);
+		json_t *json = quoted_json(rows[i].text);
 		struct placement_inventory got = {.total = -1};
 		int64_t generation = -1;
 		int r = placement_parse_inventory(json, rows[i].name, &got, &generation, &err);
@@ -212,22 +205,19 @@ TEST(traits_and_usages_are_checked)
 		const char *text;
 		int traits, usages;
 	} rows[] = {
-		{"{\"resource_provider_generation\": 5, \"traits\": [\"A_1\", \"B\"]}", 0, -EPROTO},
-		{"{\"resource_provider_generation\": 5, \"usages\": {\"A\": 2, \"B\": 0}}", -EPROTO,
-		 0},
-		{"{\"resource_provider_generation\": 5, \"traits\": [\"a\"]}", -EPROTO, -EPROTO},
-		{"{\"resource_provider_generation\": 5, \"traits\": [1]}", -EPROTO, -EPROTO},
-		{"{\"resource_provider_generation\": 5, \"traits\": {}}", -EPROTO, -EPROTO},
-		{"{\"traits\": [], \"usages\": {}}", -EPROTO, -EPROTO},
-		{"{\"resource_provider_generation\": 5, \"usages\": {\"A\": -1}}", -EPROTO,
-		 -EPROTO},
-		{"{\"resource_provider_generation\": 5, \"usages\": {\"A\": 1.5}}", -EPROTO,
-		 -EPROTO},
-		{"{\"resource_provider_generation\": 5, \"usages\": []}", -EPROTO, -EPROTO},
+		{"{'resource_provider_generation': 5, 'traits': ['A_1', 'B']}", 0, -EPROTO},
+		{"{'resource_provider_generation': 5, 'usages': {'A': 2, 'B': 0}}", -EPROTO, 0},
+		{"{'resource_provider_generation': 5, 'traits': ['a']}", -EPROTO, -EPROTO},
+		{"{'resource_provider_generation': 5, 'traits': [1]}", -EPROTO, -EPROTO},
+		{"{'resource_provider_generation': 5, 'traits': {}}", -EPROTO, -EPROTO},
+		{"{'traits': [], 'usages': {}}", -EPROTO, -EPROTO},
+		{"{'resource_provider_generation': 5, 'usages': {'A': -1}}", -EPROTO, -EPROTO},
+		{"{'resource_provider_generation': 5, 'usages': {'A': 1.5}}", -EPROTO, -EPROTO},
+		{"{'resource_provider_generation': 5, 'usages': []}", -EPROTO, -EPROTO},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		json_t *json = parse(rows[i].text);
+		json_t *json = quoted_json(rows[i].text);
 		struct placement_traits traits = {.n_names = 9};
 		struct placement_usages usages = {.n_classes = 9};
 
@@ -269,16 +259,16 @@ TEST(errors_have_a_text)
 	static const struct {
 		const char *text, *detail;
 	} rows[] = {
-		{"{\"errors\": [{\"status\": 409, \"code\": \"placement.concurrent_update\", "
-		 "\"detail\": \"generation\"}]}",
+		{"{'errors': [{'status': 409, 'code': 'placement.concurrent_update', 'detail': "
+		 "'generation'}]}",
 		 "generation"},
-		{"{\"errors\": []}", ""},
-		{"{\"errors\": [{\"detail\": 1}]}", ""},
+		{"{'errors': []}", ""},
+		{"{'errors': [{'detail': 1}]}", ""},
 		{"{}", ""},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		json_t *json = parse(rows[i].text);
+		json_t *json = quoted_json(rows[i].text);
 
 		assert_string_equal(placement_error_detail(json), rows[i].detail);
 		json_decref(json);
