@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The HTTP client of gover-ctl: complete, incomplete and missing replies. A child process acts as
- * the daemon and sends one fixed reply over a unix socket.
+ * The HTTP client of gover-ctl: complete, incomplete and missing replies; token files, and URLs
+ * that a token must not be sent to. A child process acts as the daemon and sends one fixed reply
+ * over a unix socket.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "client/client.h"
 #include "gover-ctl/ctl.h"
 #include "tests/unit/unit.h"
@@ -319,4 +321,75 @@ TEST(an_unusable_address_is_rejected_at_once)
 		assert_non_null(strstr(err.msg, rows[i].message));
 	}
 	assert_int_equal(ctl_exit_code(-EINVAL), CTL_USAGE);
+}
+
+/* --- tokens --- */
+
+static char token_path[72];
+
+/* Loads a token file of this content in a client for @url. */
+static int load_token(const char *url, const char *text)
+{
+	struct client *other;
+	int r;
+
+	snprintf(token_path, sizeof(token_path), "%s/t", folder);
+	assert_int_equal(file_replace(token_path, text, strlen(text)), 0);
+	assert_int_equal(client_new("/s", url, &other, &err), 0);
+	r = client_load_token(other, token_path, &err);
+	client_free(other);
+	assert_int_equal(unlink(token_path), 0);
+	return r;
+}
+
+TEST(a_token_file_has_one_line)
+{
+	static const char *const good[] = {"gvr_x", "gvr_x\n", "gvr_x\r\n", "gvr_x\n\n"};
+	static const char *const bad[] = {
+		"", "\n", " gvr_x", "gvr_x y", "gvr_x\ny", "gvr_\xc3\xa9", "gvr_x\r\nX-Other: y"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+		assert_int_equal(load_token("http://localhost:1", good[i]), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		assert_int_equal(load_token("http://localhost:1", bad[i]), -EINVAL);
+		assert_non_null(strstr(err.msg, token_path));
+		assert_null(strstr(err.msg, "gvr_"));
+	}
+}
+
+TEST(a_token_is_not_sent_unencrypted_over_a_network)
+{
+	static const struct {
+		const char *url;
+		bool sent;
+	} rows[] = {
+		{"https://gpu1.example", true},
+		{"https://10.0.0.1:9788", true},
+		{"http://localhost", true},
+		{"http://localhost:9788/", true},
+		{"http://127.0.0.1:9788", true},
+		{"http://127.9.9.9", true},
+		{"http://[::1]:9788", true},
+		{"http://10.0.0.1:9788", false},
+		{"http://gpu1.example", false},
+		{"http://localhost.example", false},
+		{"http://127.0.0.1.example", false},
+		{"http://127.example:80", false},
+		{"http://localhost@10.0.0.1", false},
+		{"http://[::1].example", false},
+		{"http://[::2]", false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		err.msg[0] = '\0';
+		if (load_token(rows[i].url, "gvr_x") != (rows[i].sent ? 0 : -EINVAL))
+			fail_msg("%s", rows[i].url);
+		assert_true(rows[i].sent || strstr(err.msg, "unencrypted"));
+	}
+}
+
+TEST(a_unix_socket_needs_no_token)
+{
+	assert_int_equal(client_load_token(client, "/no/such/file", &err), 0);
+	assert_int_equal(client_load_cacert(client, "/no/such/file", &err), -EINVAL);
 }
