@@ -13,6 +13,7 @@
 #include "base/terminal/writer.h"
 #include "client/client.h"
 #include "gover-ctl/verb/tables.h"
+#include "tests/unit/quoted-json.h"
 #include "tests/unit/unit.h"
 
 #define NOW_MS INT64_C(1795200608123) /* 2026-11-20T18:50:08.123Z */
@@ -61,19 +62,9 @@ static void restart(void)
 	(void)begin();
 }
 
-static json_t *load(const char *text)
-{
-	json_error_t error;
-	json_t *json = json_loads(text, 0, &error);
-
-	if (!json)
-		fail_msg("%s: %s", text, error.text);
-	return json;
-}
-
 static void print(const struct table *table, const char *answer)
 {
-	json_t *json = load(answer);
+	json_t *json = quoted_json(answer);
 
 	tables_print_rows(&sink.writer, table, json);
 	json_decref(json);
@@ -85,13 +76,10 @@ TEST(without_a_terminal_there_are_no_escapes_and_no_wrapping)
 	assert_false(sink.writer.colours);
 	assert_string_equal(writer_colour(&sink.writer, WRITER_RED), "");
 	print(&table_alerts,
-	      "{\"alerts\": [{\"id\": 1, \"name\": \"severe_overload\", \"severity\": "
-	      "\"critical\", "
-	      "\"gpu\": \"gpu0\", \"vgpu\": \"web1\", \"vm\": null, "
-	      "\"raised_at\": \"2026-11-20T18:49:56.123Z\", \"cleared_at\": null, \"acked_at\": "
-	      "null, "
-	      "\"text\": \"a long sentence that goes on and on, far beyond the eighty columns of a "
-	      "terminal of old, and on, and is not cut\"}]}");
+	      "{'alerts': [{'id': 1, 'name': 'severe_overload', 'severity': 'critical', 'gpu': "
+	      "'gpu0', 'vgpu': 'web1', 'vm': null, 'raised_at': '2026-11-20T18:49:56.123Z', "
+	      "'cleared_at': null, 'acked_at': null, 'text': 'a long sentence that goes on and "
+	      "on, far beyond the eighty columns of a terminal of old, and on, and is not cut'}]}");
 	assert_string_equal(
 		done(),
 		"ALERT SEVERITY NAME            VGPU STATE AGE TEXT\n"
@@ -105,14 +93,12 @@ TEST(without_a_terminal_there_are_no_escapes_and_no_wrapping)
 TEST(a_missing_value_is_a_dash)
 {
 	print(&table_vgpus,
-	      "{\"vgpus\": [{\"id\": \"a\", \"gpu\": \"gpu0\", \"vm\": null, \"initial_cap_pct\": "
-	      "50, "
-	      "\"cap_pct\": 34, \"util_pct\": 97.26, \"load_pct\": 33.1, \"fps\": 52.13, "
-	      "\"target_fps\": 60, \"frame_p99_ms\": 24.13, \"overloaded\": true, \"short\": "
-	      "true}, "
-	      "{\"id\": \"b2\", \"gpu\": \"gpu0\", \"vm\": \"db-7\", \"initial_cap_pct\": 50, "
-	      "\"cap_pct\": null, \"util_pct\": null, \"fps\": null, \"target_fps\": 0, "
-	      "\"frame_p99_ms\": null, \"state\": \"missing\", \"held\": true}]}");
+	      "{'vgpus': [{'id': 'a', 'gpu': 'gpu0', 'vm': null, 'initial_cap_pct': 50, "
+	      "'cap_pct': 34, 'util_pct': 97.26, 'load_pct': 33.1, 'fps': 52.13, 'target_fps': "
+	      "60, 'frame_p99_ms': 24.13, 'overloaded': true, 'short': true}, {'id': 'b2', "
+	      "'gpu': 'gpu0', 'vm': 'db-7', 'initial_cap_pct': 50, 'cap_pct': null, 'util_pct': "
+	      "null, 'fps': null, 'target_fps': 0, 'frame_p99_ms': null, 'state': 'missing', "
+	      "'held': true}]}");
 	assert_string_equal(
 		done(),
 		"VGPU PROMISE SOLD% CAP% USED% LOAD%  FPS TARGET AGE NOTE\n"
@@ -123,10 +109,9 @@ TEST(a_missing_value_is_a_dash)
 TEST(a_table_with_units_of_work_has_rates)
 {
 	print(&table_vgpus,
-	      "{\"vgpus\": [{\"id\": \"a\", \"gpu\": \"g\", \"fps\": 30, \"target_fps\": 60, "
-	      "\"rate\": "
-	      "null, \"target_rate\": null}, {\"id\": \"b\", \"gpu\": \"g\", \"fps\": null, "
-	      "\"target_fps\": null, \"rate\": 1204.56, \"target_rate\": 2.5}]}");
+	      "{'vgpus': [{'id': 'a', 'gpu': 'g', 'fps': 30, 'target_fps': 60, 'rate': null, "
+	      "'target_rate': null}, {'id': 'b', 'gpu': 'g', 'fps': null, 'target_fps': null, "
+	      "'rate': 1204.56, 'target_rate': 2.5}]}");
 	assert_string_equal(done(), "VGPU PROMISE SOLD% CAP% USED% LOAD%   RATE TARGET AGE NOTE\n"
 				    "a    kept        -    -     -     -   30.0   60.0 -   -\n"
 				    "b    kept        -    -     -     - 1204.6    2.5 -   -\n");
@@ -155,13 +140,10 @@ TEST(long_text_wraps_at_the_width_of_the_terminal)
 	sink.writer.tty = true;
 	sink.writer.width = 100;
 	print(&table_decisions,
-	      "{\"decisions\": [{\"id\": 7, \"time\": \"2026-11-20T18:49:56.123Z\", \"gpu\": "
-	      "\"gpu0\", "
-	      "\"kind\": \"steal\", \"vgpu\": \"a\", \"result\": \"written\", \"moves\": [], "
-	      "\"why\": "
-	      "\"one fifth of what the lightest vGPU does not use goes to the one that wants it "
-	      "most, in "
-	      "whole steps, never below the floor\"}]}");
+	      "{'decisions': [{'id': 7, 'time': '2026-11-20T18:49:56.123Z', 'gpu': 'gpu0', "
+	      "'kind': 'steal', 'vgpu': 'a', 'result': 'written', 'moves': [], 'why': 'one fifth "
+	      "of what the lightest vGPU does not use goes to the one that wants it most, in "
+	      "whole steps, never below the floor'}]}");
 	for (const char *c = done(); *c; c++) {
 		column = *c == '\n' ? 0 : column + 1;
 		assert_true(column <= 100);
@@ -215,15 +197,15 @@ TEST(columns_appear_when_they_are_needed)
 		const char *rows, *printed;
 	} rows[] = {
 		{false, false,
-		 "{\"id\": 1, \"gpu\": \"g0\", \"state\": \"open\"}, "
-		 "{\"id\": 2, \"gpu\": \"g0\", \"state\": \"open\"}",
+		 "{'id': 1, 'gpu': 'g0', 'state': 'open'}, "
+		 "{'id': 2, 'gpu': 'g0', 'state': 'open'}",
 		 "OFFER STATE SELLS% TARGET FUNDED% VGPU AGE EXPIRES REASON\n"
 		 "    1 open       -      -       - -    -   -       -\n"
 		 "    2 open       -      -       - -    -   -       -\n"},
 		{false, true,
-		 "{\"id\": 1, \"gpu\": \"g0\", \"state\": \"open\", \"created_at\": "
-		 "\"2026-11-20T18:45:08.123Z\"}, {\"id\": 2, \"gpu\": \"g1\", \"state\": "
-		 "\"open\", \"expires_at\": \"2026-11-20T18:50:38.500Z\"}",
+		 "{'id': 1, 'gpu': 'g0', 'state': 'open', 'created_at': "
+		 "'2026-11-20T18:45:08.123Z'}, {'id': 2, 'gpu': 'g1', 'state': "
+		 "'open', 'expires_at': '2026-11-20T18:50:38.500Z'}",
 		 "1 g0 open - - - - 5m - -\n"
 		 "2 g1 open - - - - - in 30s -\n"},
 	};
@@ -231,7 +213,7 @@ TEST(columns_appear_when_they_are_needed)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char answer[512];
 
-		snprintf(answer, sizeof(answer), "{\"offers\": [%s]}", rows[i].rows);
+		snprintf(answer, sizeof(answer), "{'offers': [%s]}", rows[i].rows);
 		restart();
 		sink.writer.no_head = rows[i].no_head;
 		print(&table_offers, answer);
@@ -242,12 +224,12 @@ TEST(columns_appear_when_they_are_needed)
 	}
 	restart();
 	sink.writer.wide = true;
-	print(&table_offers, "{\"offers\": [{\"id\": 1, \"gpu\": \"g0\"}]}");
+	print(&table_offers, "{'offers': [{'id': 1, 'gpu': 'g0'}]}");
 	assert_non_null(strstr(done(), "OFFER GPU STATE"));
 	assert_non_null(strstr(sink.text, "CREATED UNTIL"));
 	restart();
 	sink.writer.no_head = true;
-	print(&table_offers, "{\"offers\": []}");
+	print(&table_offers, "{'offers': []}");
 	assert_string_equal(done(), "");
 }
 
@@ -257,10 +239,10 @@ TEST(long_texts_are_below_their_row_and_wrap_between_words)
 	sink.writer.tty = true;
 	sink.writer.width = 60;
 	print(&table_alerts,
-	      "{\"alerts\": [{\"id\": 1, \"name\": \"promise_broken\", \"severity\": "
-	      "\"critical\", \"vgpu\": \"web1\", \"raised_at\": \"2026-11-20T18:38:08.123Z\", "
-	      "\"cause\": \"held\", \"text\": \"web1 gets 45.0 of 60 FPS: an operator holds it "
-	      "at 20 %\", \"next\": \"gover-ctl why web1\"}]}");
+	      "{'alerts': [{'id': 1, 'name': 'promise_broken', 'severity': "
+	      "'critical', 'vgpu': 'web1', 'raised_at': '2026-11-20T18:38:08.123Z', "
+	      "'cause': 'held', 'text': 'web1 gets 45.0 of 60 FPS: an operator holds it "
+	      "at 20 %', 'next': 'gover-ctl why web1'}]}");
 	assert_string_equal(done(), "ALERT SEVERITY NAME           VGPU CAUSE STATE AGE\n"
 				    "    1 critical promise_broken web1 held  open  12m\n"
 				    "    web1 gets 45.0 of 60 FPS: an operator holds it at 20 %\n"
@@ -275,12 +257,11 @@ TEST(the_list_of_vgpus_fits_80_columns)
 	sink.writer.tty = true;
 	sink.writer.width = 80;
 	print(&table_vgpus,
-	      "{\"vgpus\": [{\"id\": \"customer-17\", \"gpu\": \"gpu0\", \"vm\": "
-	      "\"a-long-name-of-a-vm\", \"initial_cap_pct\": 50, \"cap_pct\": 34, \"util_pct\": "
-	      "100, \"load_pct\": 33.1, \"fps\": 145.2, \"target_fps\": 160, \"frame_p99_ms\": "
-	      "24.13, \"promise\": \"broken\", \"cause\": \"gpu_overcommitted\", \"overloaded\": "
-	      "true, \"short\": true, \"broken\": true, \"created_at\": "
-	      "\"2026-11-17T14:50:08.123Z\"}]}");
+	      "{'vgpus': [{'id': 'customer-17', 'gpu': 'gpu0', 'vm': 'a-long-name-of-a-vm', "
+	      "'initial_cap_pct': 50, 'cap_pct': 34, 'util_pct': 100, 'load_pct': 33.1, 'fps': "
+	      "145.2, 'target_fps': 160, 'frame_p99_ms': 24.13, 'promise': 'broken', 'cause': "
+	      "'gpu_overcommitted', 'overloaded': true, 'short': true, 'broken': true, "
+	      "'created_at': '2026-11-17T14:50:08.123Z'}]}");
 	for (const char *c = done(); *c; c++) {
 		lines += *c == '\n';
 		column = *c == '\n' ? 0 : column + 1;
@@ -295,7 +276,7 @@ TEST(colours_need_a_terminal)
 	sink.writer.tty = true;
 	sink.writer.width = 120;
 	sink.writer.colours = true;
-	print(&table_vgpus, "{\"vgpus\": [{\"id\": \"a\", \"overloaded\": true}]}");
+	print(&table_vgpus, "{'vgpus': [{'id': 'a', 'overloaded': true}]}");
 	assert_non_null(strstr(done(), "\033[31moverloaded\033[0m"));
 }
 
@@ -306,7 +287,7 @@ TEST(control_characters_are_masked)
 	writer_mask_controls(text);
 	assert_string_equal(text, "a?[31mb?c???z \xc3\xa9");
 
-	print(&table_vgpus, "{\"vgpus\": [{\"id\": \"a\", \"vm\": \"x\\u001b]0;y\\u0007\"}]}");
+	print(&table_vgpus, "{'vgpus': [{'id': 'a', 'vm': 'x\\u001b]0;y\\u0007'}]}");
 	writer_line(&sink.writer, "%s", "line\rwith\033[2J");
 	assert_null(strchr(done(), '\033'));
 	assert_null(strchr(sink.text, '\r'));
@@ -324,7 +305,7 @@ TEST(json_is_printed_unchanged)
 TEST(json_on_a_terminal_is_indented)
 {
 	char body[] = "{\"b\":0.1,\"a\":[1]}";
-	struct reply reply = {.text = body, .length = strlen(body), .json = load(body)};
+	struct reply reply = {.text = body, .length = strlen(body), .json = quoted_json(body)};
 
 	sink.writer.tty = true;
 	writer_reply(&sink.writer, &reply);
@@ -362,8 +343,8 @@ TEST(spans_have_at_most_two_units)
 TEST(a_record_has_a_line_per_column)
 {
 	json_t *vgpu =
-		load("{\"id\": \"a\", \"held\": true, \"labels\": {\"x\": \"1\", \"y\": \"2\"}, "
-		     "\"attach\": {\"cgroup_procs\": [\"/p/1\", \"/p/2\"], \"fps_socket\": null}}");
+		quoted_json("{'id': 'a', 'held': true, 'labels': {'x': '1', 'y': '2'}, "
+			    "'attach': {'cgroup_procs': ['/p/1', '/p/2'], 'fps_socket': null}}");
 	size_t lines = 0;
 
 	writer_record(&sink.writer, table_vgpu.columns, table_vgpu.n_columns, vgpu);
