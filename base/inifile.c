@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/inifile.h"
-#include "base/nearest.h"
+#include "base/text.h"
 
 #define LINE_MAX_BYTES 198 /* maximum length of a line without its indentation */
 

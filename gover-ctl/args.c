@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
-#include "base/nearest.h"
+#include "base/text.h"
 #include "gover-ctl/args.h"
 
 #define FPS_MAX_LIMIT 100000 /* maximum of --fps-max, in frames per second */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/nearest.h"
+#include "base/text.h"
 #include "base/parse.h"
 #include "base/terminal/field.h"
 #include "gover-ctl/verb/policy.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/nearest.h"
+#include "base/text.h"
 #include "gover-ctl/verb/usage.h"
 
 #define TEXT_WIDTH	80

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/nearest.h"
+#include "base/text.h"
 #include "gover-ctl/verb/usage.h"
 #include "gover-ctl/verb/verbs.h"
 #include "tests/unit/unit.h"
