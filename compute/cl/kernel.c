@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Launches of kernels: the work units of the application. cl_khr_command_buffer, which the loader's
- * table does not contain, submits work too, and a command buffer counts as one work unit.
- * gover-slice.h is our own extension.
+ * Contexts, builds of programs and launches of kernels. The time of builds is counted separately
+ * from device time. Launches are the work units of the application. cl_khr_command_buffer, which
+ * the loader's table does not contain, submits work too, and a command buffer counts as one work
+ * unit. gover-slice.h is our own extension.
  */
 #include <stddef.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 #include "compute/cl/slice.h"
 #include "compute/cl/submit.h"
 #include "compute/cl/target.h"
+#include "compute/tenant/clock.h"
+#include "compute/tenant/gate.h"
 
 #include "compute/cl/gover-slice.h" /* after target.h, which selects the version */
 
@@ -112,8 +115,83 @@ static void *CL_API_CALL get_address_for(cl_platform_id platform, const char *na
 	return replace(name, target.clGetExtensionFunctionAddressForPlatform(platform, name));
 }
 
+/* --- contexts and builds --- */
+
+static cl_context CL_API_CALL create_context(const cl_context_properties *properties, cl_uint n,
+					     const cl_device_id *devices,
+					     void(CL_CALLBACK *notify)(const char *, const void *,
+								       size_t, void *),
+					     void *userdata, cl_int *ret_err)
+{
+	(void)gate_poll();
+	return target.clCreateContext(properties, n, devices, notify, userdata, ret_err);
+}
+
+static cl_context CL_API_CALL
+create_context_of(const cl_context_properties *properties, cl_device_type type,
+		  void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
+		  void *userdata, cl_int *ret_err)
+{
+	(void)gate_poll();
+	return target.clCreateContextFromType(properties, type, notify, userdata, ret_err);
+}
+
+/*
+ * Counts only the time in which the calling thread waits: a build in the background has no known
+ * end. Polls after the build, because the welcome should arrive before the program starts threads.
+ */
+static void count_build(uint64_t begin_ns)
+{
+	gate_count_build(tenant_clock_ns() - begin_ns);
+	(void)gate_poll();
+}
+
+static cl_int CL_API_CALL build(cl_program program, cl_uint n, const cl_device_id *devices,
+				const char *options, void(CL_CALLBACK *notify)(cl_program, void *),
+				void *userdata)
+{
+	uint64_t begin_ns = tenant_clock_ns();
+	cl_int result = target.clBuildProgram(program, n, devices, options, notify, userdata);
+
+	count_build(begin_ns);
+	slice_note_build(program, n, devices, options);
+	return result;
+}
+
+static cl_int CL_API_CALL compile(cl_program program, cl_uint n, const cl_device_id *devices,
+				  const char *options, cl_uint n_headers, const cl_program *headers,
+				  const char **names, void(CL_CALLBACK *notify)(cl_program, void *),
+				  void *userdata)
+{
+	uint64_t begin_ns = tenant_clock_ns();
+	cl_int result = target.clCompileProgram(program, n, devices, options, n_headers, headers,
+						names, notify, userdata);
+
+	count_build(begin_ns);
+	return result;
+}
+
+static cl_program CL_API_CALL link(cl_context context, cl_uint n, const cl_device_id *devices,
+				   const char *options, cl_uint n_programs,
+				   const cl_program *programs,
+				   void(CL_CALLBACK *notify)(cl_program, void *), void *userdata,
+				   cl_int *ret_err)
+{
+	uint64_t begin_ns = tenant_clock_ns();
+	cl_program linked = target.clLinkProgram(context, n, devices, options, n_programs, programs,
+						 notify, userdata, ret_err);
+
+	count_build(begin_ns);
+	return linked;
+}
+
 void kernel_install(cl_icd_dispatch *table)
 {
+	INSTALL(table, clCreateContext, create_context);
+	INSTALL(table, clCreateContextFromType, create_context_of);
+	INSTALL(table, clBuildProgram, build);
+	INSTALL(table, clCompileProgram, compile);
+	INSTALL(table, clLinkProgram, link);
 	INSTALL(table, clEnqueueNDRangeKernel, launch);
 	INSTALL(table, clEnqueueTask, launch_task);
 	INSTALL(table, clEnqueueNativeKernel, launch_native);

@@ -56,7 +56,6 @@ static void install(const struct tenant_setup *setup)
 	kernel_install(&layer);
 	transfer_install(&layer);
 	memory_install(&layer);
-	program_install(&layer);
 	if (setup->slice)
 		slice_install(&layer);
 }

@@ -46,6 +46,5 @@ void submit_install(cl_icd_dispatch *table);
 void kernel_install(cl_icd_dispatch *table);
 void transfer_install(cl_icd_dispatch *table);
 void memory_install(cl_icd_dispatch *table);
-void program_install(cl_icd_dispatch *table);
 
 #endif
