@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A plan contains the change of each cap. Applying the complete plan sets every want_cap_pct. */
+/*
+ * What a policy consists of: its functions, for the table in policy/table.c, and plans. A plan
+ * contains the change of each cap. Applying the complete plan sets every want_cap_pct.
+ */
 #ifndef POLICY_PLAN_H
 #define POLICY_PLAN_H
 
@@ -48,5 +51,12 @@ int plan_whole_steps(const struct policy_gpu *gpu, double pct);
 /* Returns the contract's cap in whole steps, at least one step. This is the ceiling of a vGPU
  * without burst. */
 int plan_contract_pct(const struct policy_gpu *gpu, const struct policy_terms *terms);
+
+/* --- the functions of each policy --- */
+
+policy_step_fn gover_step, none_step, static_step, credit_step, fair_step, p99_step, nsigma_step,
+	max_step, qos_step;
+policy_fund_fn none_fund, static_fund, credit_fund, fair_fund, qos_fund;
+policy_return_fn none_return, static_return, credit_return, fair_return;
 
 #endif

@@ -8,6 +8,9 @@
 #include "base/id.h"
 #include "policy/share.h"
 
+/* Returns true if item @a precedes item @b. Must be a strict total order. */
+typedef bool sort_before_fn(const void *context, int a, int b);
+
 static void sift_down(int *items, int n, int root, sort_before_fn *before, const void *context)
 {
 	for (int child = 2 * root + 1; child < n; child = 2 * root + 1) {
@@ -23,7 +26,8 @@ static void sift_down(int *items, int n, int root, sort_before_fn *before, const
 	}
 }
 
-void sort_indices(int *items, int n, sort_before_fn *before, const void *context)
+/* qsort() is not suitable: it may allocate memory, and its comparison function gets no context. */
+static void sort_indices(int *items, int n, sort_before_fn *before, const void *context)
 {
 	for (int root = n / 2 - 1; root >= 0; root--)
 		sift_down(items, n, root, before, context);

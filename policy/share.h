@@ -7,13 +7,6 @@
 
 #include "policy/policy.h"
 
-/* Returns true if item @a precedes item @b. Must be a strict total order. */
-typedef bool sort_before_fn(const void *context, int a, int b);
-
-/* Sorts indices in place, O(n log n). qsort() is not suitable: it may allocate memory, and its
- * comparison function gets no context pointer. */
-void sort_indices(int *items, int n, sort_before_fn *before, const void *context);
-
 /* Sorts @n indices of vGPUs by id. */
 void sort_by_id(const struct policy_gpu *gpu, int *vgpus, int n);
 

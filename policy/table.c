@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "policy/steps.h"
+#include "policy/plan.h"
 
 static const struct policy policies[] = {
 	{

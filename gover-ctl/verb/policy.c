@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "base/parse.h"
 #include "base/terminal/field.h"
-#include "gover-ctl/verb/policy.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/verbs.h"
 

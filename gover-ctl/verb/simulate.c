@@ -11,7 +11,6 @@
 
 #include "base/terminal/field.h"
 #include "gover-ctl/program.h"
-#include "gover-ctl/verb/policy.h"
 #include "gover-ctl/verb/time-arg.h"
 #include "gover-ctl/verb/verbs.h"
 

@@ -52,6 +52,12 @@ struct option_set verbs_options(const struct verb *verb);
 /* Prints the reply to GET /v1/host as `status` does; `top --once` prints it, too (status.c). */
 void status_print(struct ctl *ctl, const json_t *host);
 
+/*
+ * Adds @pair to @body, with the type of the value in @policy (GET /v1/policy). "KEY=" and
+ * "KEY=default" add null, which restores the value of the configuration file. Returns 0 or -EINVAL.
+ */
+int policy_set_add_pair(json_t *body, const char *pair, const json_t *policy, struct err *reterr);
+
 /* The functions of the verbs. */
 enum ctl_exit verb_status(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_vgpu_list(struct ctl *ctl, const struct args *args);

@@ -6,6 +6,8 @@
 #ifndef GOVER_D_CORE_OBSERVER_H
 #define GOVER_D_CORE_OBSERVER_H
 
+#include <errno.h>
+
 #include "gover-d/alert/alerts.h"
 #include "gover-d/core/offers.h"
 #include "gover-d/model/decisions.h"
@@ -55,7 +57,15 @@ struct observers {
 };
 
 /* Adds an observer. -ENOSPC: the table is full. @observer must outlive @observers. */
-int observers_add(struct observers *observers, const struct observer *observer, void *userdata);
+static inline int observers_add(struct observers *observers, const struct observer *observer,
+				void *userdata)
+{
+	if (observers->n == OBSERVERS_MAX)
+		return -ENOSPC;
+	observers->list[observers->n].observer = observer;
+	observers->list[observers->n++].userdata = userdata;
+	return 0;
+}
 
 /*
  * Passes an event to all observers in the order in which they were added. @event is a member of

@@ -30,7 +30,7 @@
 #include "policy/fund.h"
 #include "policy/share.h"
 #include "policy/signal.h"
-#include "policy/steps.h"
+#include "policy/plan.h"
 
 /* Returns the claim after this period. */
 static int next_claim_pct(const struct policy_params *params, const struct policy_gpu *gpu,

@@ -23,7 +23,7 @@
 #include "policy/fund.h"
 #include "policy/share.h"
 #include "policy/signal.h"
-#include "policy/steps.h"
+#include "policy/plan.h"
 
 static int clamp(int value, int low, int high)
 {

@@ -9,7 +9,7 @@
  */
 #include "policy/baseline/assign.h"
 #include "policy/explain.h"
-#include "policy/steps.h"
+#include "policy/plan.h"
 
 static bool compute_equal(const struct policy_params *params, const struct policy_gpu *gpu,
 			  const struct policy_terms *newcomer, struct assignment *ret_assigned)

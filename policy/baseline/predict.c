@@ -16,7 +16,7 @@
 
 #include "policy/explain.h"
 #include "policy/fund.h"
-#include "policy/steps.h"
+#include "policy/plan.h"
 #include "policy/window.h"
 
 #define MILLIONTHS \

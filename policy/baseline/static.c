@@ -9,7 +9,7 @@
  */
 #include "policy/baseline/assign.h"
 #include "policy/explain.h"
-#include "policy/steps.h"
+#include "policy/plan.h"
 
 /* Gives the newcomer its whole share. Returns false if @extra, the number of unallocated steps, is
  * too small. */

@@ -24,7 +24,7 @@
 #include "policy/qos/moving.h"
 #include "policy/qos/profit.h"
 #include "policy/signal.h"
-#include "policy/steps.h"
+#include "policy/plan.h"
 
 static void explain_allocation(const struct policy_gpu *gpu, const struct policy_out *out,
 			       enum allocation result, const struct allocation_summary *summary,

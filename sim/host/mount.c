@@ -20,7 +20,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/xalloc.h"
-#include "sim/host/mount.h"
+#include "sim/host/run.h"
 #include "sim/host/tree.h"
 
 #define ADVANCE_MS 500

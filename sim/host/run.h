@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands of gover-sim that run experiments: run, compare and replay. */
+/* The commands of gover-sim: run, compare, replay and mount. */
 #ifndef SIM_HOST_RUN_H
 #define SIM_HOST_RUN_H
 
@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "sim/experiment/best-schedule.h"
+#include "sim/host/tree.h"
 
 /* --- gover-sim run: one experiment with one policy --- */
 
@@ -109,5 +110,21 @@ int compare_run(const struct compare_options *options, struct err *reterr);
  * For each GPU follow the replies to GET /v1/gpus/NAME/history, up to one without next_from.
  */
 int replay_run(bool json, struct err *reterr);
+
+/* --- gover-sim mount: the simulated sysfs tree as a file system in user space --- */
+
+struct mount_options {
+	const char *dir;
+	enum tree_host host;
+	int gpus, vgpus;
+	double speed; /* simulated seconds per real second */
+	bool allow_other;
+};
+
+/*
+ * Mounts the tree and serves it until SIGTERM, SIGINT, SIGHUP or an umount. Then unmounts the tree.
+ * -errno with a message.
+ */
+int mount_run(const struct mount_options *options, struct err *reterr);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "gover-ctl/verb/describe.h"
-#include "gover-ctl/verb/policy.h"
+#include "gover-ctl/verb/verbs.h"
 #include "gover-ctl/verb/time-arg.h"
 #include "tests/unit/quoted-json.h"
 #include "tests/unit/unit.h"
