@@ -12,10 +12,9 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/number.h"
 #include "base/xalloc.h"
 #include "db/conn.h"
-#include "db/db.h"
-#include "db/record.h"
 #include "db/schema.h"
 #include "db/store.h"
 
@@ -356,11 +355,6 @@ static int read_progress(void *userdata, sqlite3_stmt *row)
 	return 0;
 }
 
-static int64_t later(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 /*
  * Returns the coarsest resolution that divides the step and has no pruned rows in the range. If
  * there is none, returns the resolution with the oldest rows.
@@ -411,7 +405,7 @@ static int read_history(struct db_reader *reader, struct history *history)
 		int64_t open_ms = history->open_ms - history->open_ms % resolution_ms[i];
 
 		r = read_rows(reader, history, i, at_ms, open_ms + resolution_ms[i]);
-		at_ms = later(at_ms, open_ms);
+		at_ms = max_i64(at_ms, open_ms);
 	}
 	for (int i = RAW; i <= chosen && r == 0; i++) {
 		int64_t end_ms = history->to_ms;
@@ -420,7 +414,7 @@ static int read_history(struct db_reader *reader, struct history *history)
 			end_ms = history->open_ms - history->open_ms % resolution_ms[i + 1] +
 				 resolution_ms[i + 1];
 		r = read_rows(reader, history, i, at_ms, end_ms);
-		at_ms = later(at_ms, end_ms);
+		at_ms = max_i64(at_ms, end_ms);
 	}
 	if (r == 0 && history->samples > 0)
 		r = emit_point(history);

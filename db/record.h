@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fields of each record in db/rows.h, as arrays of descriptions. The order of an array is the
+ * The fields of each record in db/db.h, as arrays of descriptions. The order of an array is the
  * order in which fields are bound to a statement and read from a row.
  */
 #ifndef DB_RECORD_H
@@ -9,7 +9,7 @@
 #include <sqlite3.h>
 #include <stddef.h>
 
-#include "db/rows.h"
+#include "db/db.h"
 
 enum record_kind {
 	RECORD_SAMPLE,

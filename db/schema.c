@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The schema, as a list of migration steps. A released step is never changed. Each change of the
- * schema adds a step at the end. Columns have the names of the members in rows.h and the order of
+ * schema adds a step at the end. Columns have the names of the members in db.h and the order of
  * the fields in record.c. Times are ms since 1970 in UTC. NULL means that the value was not valid.
  *
  * The key of table sample begins with the time, so that appending and pruning access one end of the

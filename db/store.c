@@ -21,10 +21,9 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "base/xalloc.h"
 #include "db/conn.h"
-#include "db/db.h"
-#include "db/record.h"
 #include "db/schema.h"
 #include "db/store.h"
 
@@ -324,16 +323,6 @@ static int open_minute(struct rollup *rollup, int64_t begin_ms)
 	return rc;
 }
 
-static int64_t later(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
-static int64_t earlier(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Stores the begin of the open minute, the times since when rows are kept, and the trusted time. */
 static int set_progress(struct rollup *rollup, int64_t begin_ms, const int64_t horizons[HORIZONS])
 {
@@ -344,7 +333,7 @@ static int set_progress(struct rollup *rollup, int64_t begin_ms, const int64_t h
 	sqlite3_bind_int64(set, 1, begin_ms);
 	for (int i = 0; i < RESOLUTIONS; i++) {
 		/* a time after the trusted time comes from a clock that was wrong */
-		kept[i] = earlier(later(kept[i], horizons[i]), time->trusted_ms);
+		kept[i] = min_i64(max_i64(kept[i], horizons[i]), time->trusted_ms);
 		sqlite3_bind_int64(set, 2 + i, kept[i]);
 	}
 	sqlite3_bind_int64(set, 5, time->trusted_ms);
@@ -383,7 +372,7 @@ static int rollup_advance(struct rollup *rollup, int64_t ts_ms)
 	horizons[RAW] = horizon(now_ms, kept->raw_hours * ROLLUP_HOUR_MS);
 	horizons[MINUTE] = horizon(now_ms, kept->minute_days * (24 * ROLLUP_HOUR_MS));
 	horizons[HOUR] = horizon(now_ms, kept->hour_days * (24 * ROLLUP_HOUR_MS));
-	horizons[LONGEST] = earlier(horizons[HOUR], horizons[MINUTE]);
+	horizons[LONGEST] = min_i64(horizons[HOUR], horizons[MINUTE]);
 	rc = set_progress(rollup, begin_ms, horizons);
 	if (rc == SQLITE_OK)
 		rc = prune(rollup, horizons, hour_ms != ended_hour_ms);

@@ -8,7 +8,6 @@
 
 #include <sqlite3.h>
 
-#include "db/db.h"
 #include "db/record.h"
 
 struct store;

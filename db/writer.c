@@ -18,8 +18,6 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "base/xalloc.h"
-#include "db/db.h"
-#include "db/record.h"
 #include "db/store.h"
 
 /*

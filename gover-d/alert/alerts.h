@@ -9,7 +9,7 @@
 #ifndef GOVER_D_ALERT_ALERTS_H
 #define GOVER_D_ALERT_ALERTS_H
 
-#include "db/rows.h"
+#include "db/db.h"
 #include "gover-d/alert/kinds.h"
 #include "gover-d/model/host.h"
 

@@ -7,7 +7,7 @@
 #ifndef GOVER_D_CORE_LOAD_H
 #define GOVER_D_CORE_LOAD_H
 
-#include "db/rows.h"
+#include "db/db.h"
 #include "gover-d/store/contracts.h"
 
 struct db_reader;
