@@ -6,6 +6,9 @@
  */
 #ifndef TESTS_UNIT_GOVER_D_CORE_TEST_MANAGER_H
 #define TESTS_UNIT_GOVER_D_CORE_TEST_MANAGER_H
+
+#include <stdatomic.h>
+
 #include "tests/unit/gover-d/core/test-daemon.h"
 
 #define DEVICES 4 /* vGPUs a, b, c and d */
@@ -49,8 +52,10 @@ static struct gpu {
 	struct gpu_vgpu devices[DEVICES];
 	bool external_vgpus; /* the backend cannot create vGPUs; the test creates them */
 	int create_errno;
-	int open_errno, opens; /* opens: number of attempts to open the GPU */
-	bool auto_finds;       /* backend = auto finds the GPU */
+	int open_errno;
+	/* Backend auto opens a GPU in a thread. */
+	atomic_int opens;	/* number of attempts to open the GPU */
+	atomic_bool auto_finds; /* backend = auto finds the GPU */
 	int list_errno;
 	int n_unopenable; /* number of further vGPUs "s1", "s2", ...; opening them fails */
 	int external_cap_pct[DEVICES]; /* caps set externally after the next sample; 0: none */
