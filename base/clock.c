@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the clocks and formats time as text. policy/, sched/ and sim/model/ never call clock_now().
+ * Reads the clocks and formats time as text. policy/, kernel/sched/ and sim/model/ never call
+ * clock_now().
  */
 #include <stdio.h>
 #include <time.h>

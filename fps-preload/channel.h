@@ -10,7 +10,7 @@
 
 #include <linux/vm_sockets.h>
 
-#include "fps-preload/owned-fd.h"
+#include "base/preload/owned-fd.h"
 
 /*
  * Starts to connect to @host. The connection may still be pending afterwards; see

@@ -12,7 +12,7 @@
 #include "fps-preload/report.h"
 #include "fps-preload/connection.h"
 #include "fps-preload/limit.h"
-#include "fps-preload/debug.h"
+#include "base/preload/debug.h"
 #include "fps-preload/wire.h"
 
 #define NS_PER_S	1000000000ull

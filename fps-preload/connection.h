@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "fps-preload/owned-fd.h"
+#include "base/preload/owned-fd.h"
 #include "fps-preload/setup.h"
 #include "fps-preload/wire.h"
 

@@ -15,7 +15,7 @@
 
 #include "fps-preload/gputime.h"
 #include "fps-preload/shared-page.h"
-#include "fps-preload/debug.h"
+#include "base/preload/debug.h"
 #include "fps-preload/symbol.h"
 
 #define GL_RENDERER		  0x1F01

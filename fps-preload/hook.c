@@ -18,7 +18,7 @@
 #include "fps-preload/frame.h"
 #include "fps-preload/gputime.h"
 #include "fps-preload/jump.h"
-#include "fps-preload/debug.h"
+#include "base/preload/debug.h"
 #include "fps-preload/setup.h"
 #include "fps-preload/symbol.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "fps-preload/limit.h"
-#include "fps-preload/debug.h"
+#include "base/preload/debug.h"
 
 #define MAX_NS	    1000000000ull
 #define MIN_NS	    (MAX_NS / PACE_MAX_FPS)

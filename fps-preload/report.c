@@ -20,7 +20,7 @@
 #include "fps-preload/report.h"
 #include "fps-preload/message.h"
 #include "fps-preload/limit.h"
-#include "fps-preload/debug.h"
+#include "base/preload/debug.h"
 
 #define NS_PER_S	1000000000ull
 #define NS_PER_MS	1000000ull

@@ -8,7 +8,7 @@
 
 #include "base/terminal/writer.h"
 #include "gover-ctl/args.h"
-#include "client/client.h"
+#include "base/http/client.h"
 
 /* Exit codes. */
 enum ctl_exit {

@@ -18,7 +18,7 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "gpu/diagnose.h"
-#include "monitor/truth/truth.h"
+#include "gpu/drm/truth.h"
 
 #define GPU_ROOT_MAX	256 /* size of a root path with its NUL */
 #define GPU_PARENT_MAX	64

@@ -34,7 +34,7 @@
 #include "base/parse.h"
 #include "base/xalloc.h"
 #include "gpu/gpu.h"
-#include "sched/sched.h"
+#include "kernel/sched/sched.h"
 #include "sim/model/sim.h"
 
 struct gpu {

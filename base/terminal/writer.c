@@ -22,7 +22,7 @@
 #include "base/terminal/field.h"
 #include "base/terminal/writer.h"
 #include "base/xalloc.h"
-#include "client/client.h"
+#include "base/http/client.h"
 
 #define LINE_MAX_BYTES 4096 /* maximum bytes of a line; a text of the daemon has at most 1024 */
 #define COLUMNS_MAX    40   /* maximum number of columns of a table */

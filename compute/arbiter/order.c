@@ -2,10 +2,10 @@
 /*
  * The disciplines that only know an order: cap, rr and fcfs.
  *
- * cap: the gOver scheduler (IEEE TC 2022, section 3.4; sched/sched.h) for a device that cannot be
- * preempted. Tenants within their cap take turns in round-robin order, in proportion to the caps.
- * The time of an idle tenant stays unused. A tenant without a cap has no limit. The budgets
- * replace the slots of 100 ms. Not work-conserving.
+ * cap: the gOver scheduler (IEEE TC 2022, section 3.4; kernel/sched/sched.h) for a device that
+ * cannot be preempted. Tenants within their cap take turns in round-robin order, in proportion to
+ * the caps. The time of an idle tenant stays unused. A tenant without a cap has no limit. The
+ * budgets replace the slots of 100 ms. Not work-conserving.
  *
  * rr: round robin, SliVER (2023) section 3.4; slices in proportion to the weights, so that their
  * mean is slice_ns. It does not count the device time: kernels that do not fill a slice or run

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "compute/channel/memfd.h"
-#include "fps-preload/sealed-memfd.h"
+#include "base/preload/sealed-memfd.h"
 
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010

@@ -11,7 +11,7 @@
 
 #include "compute/cl/target.h"
 #include "compute/tenant/gate.h"
-#include "fps-preload/debug.h"
+#include "base/preload/debug.h"
 
 #define BUCKETS 256
 

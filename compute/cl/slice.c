@@ -20,7 +20,7 @@
 #include "compute/tenant/batch.h"
 #include "compute/tenant/clock.h"
 #include "compute/tenant/gate.h"
-#include "fps-preload/debug.h"
+#include "base/preload/debug.h"
 
 #define ENTRIES 4096u /* a power of two */
 #define PROBES	16u

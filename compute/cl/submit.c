@@ -31,7 +31,7 @@
 #include "compute/cl/target.h"
 #include "compute/tenant/gate.h"
 #include "compute/tenant/lock.h"
-#include "fps-preload/debug.h"
+#include "base/preload/debug.h"
 
 #define QUEUES_MAX  1024
 #define FLIGHTS_MAX 4096

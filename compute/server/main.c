@@ -38,8 +38,8 @@
 #include "compute/channel/message.h"
 #include "compute/channel/wire.h"
 #include "compute/server/accelerator.h"
-#include "gpu/cgroup.h"
-#include "monitor/fps/process.h"
+#include "base/linux/cgroup.h"
+#include "base/linux/process.h"
 
 #define MS_NS 1000000.0
 

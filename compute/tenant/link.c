@@ -20,8 +20,8 @@
 #include "compute/tenant/clock.h"
 #include "compute/tenant/link.h"
 #include "compute/tenant/lock.h"
-#include "fps-preload/debug.h"
-#include "fps-preload/owned-fd.h"
+#include "base/preload/debug.h"
+#include "base/preload/owned-fd.h"
 
 /* --- the settings: invalid values turn the layer off --- */
 

@@ -22,7 +22,7 @@
 #include <vulkan/vulkan.h>
 
 #include "fps-preload/frame.h"
-#include "fps-preload/debug.h"
+#include "base/preload/debug.h"
 #include "fps-preload/setup.h"
 
 #define EXPORT	  __attribute__((visibility("default")))

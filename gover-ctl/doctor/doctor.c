@@ -19,7 +19,7 @@
 #include "base/parse.h"
 #include "base/terminal/field.h"
 #include "base/terminal/writer.h"
-#include "client/denied.h"
+#include "base/http/denied.h"
 #include "gover-ctl/doctor/doctor.h"
 #include "gover-ctl/program.h"
 #include "gover-ctl/unit.h"

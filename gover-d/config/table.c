@@ -24,7 +24,7 @@
 #include "compute/channel/wire.h"
 #include "gover-d/config/config.h"
 #include "gover-d/config/flavor.h"
-#include "gpu/drm.h"
+#include "gpu/drm/drm.h"
 #include "gpu/xe/xe.h"
 
 #define FILE_BYTES_MAX (256 * 1024)

@@ -20,7 +20,7 @@
 #include "base/thread.h"
 #include "base/unix-listener.h"
 #include "base/xalloc.h"
-#include "client/client.h"
+#include "base/http/client.h"
 #include "gover-fleet/claim/claim.h"
 #include "gover-fleet/claim/hook.h"
 #include "gover-fleet/cloud/placement.h"

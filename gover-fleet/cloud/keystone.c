@@ -18,7 +18,7 @@
 #include "base/file.h"
 #include "base/rfc3339.h"
 #include "base/xalloc.h"
-#include "client/client.h"
+#include "base/http/client.h"
 #include "gover-fleet/cloud/keystone.h"
 #include "gover-fleet/config/fleet-config.h"
 

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "client/client.h"
+#include "base/http/client.h"
 #include "gover-fleet/config/fleet-config.h"
 
 #define KEYSTONE_TOKEN_MAX 4096

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "base/xalloc.h"
-#include "client/client.h"
+#include "base/http/client.h"
 #include "gover-fleet/host/follower.h"
 #include "gover-fleet/model/bell.h"
 #include "gover-fleet/model/fleet-log.h"

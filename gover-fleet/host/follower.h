@@ -7,7 +7,7 @@
 #ifndef GOVER_FLEET_HOST_FOLLOWER_H
 #define GOVER_FLEET_HOST_FOLLOWER_H
 
-#include "client/client.h"
+#include "base/http/client.h"
 #include "gover-fleet/model/host-state.h"
 #include "gover-fleet/model/mapping.h"
 

@@ -16,7 +16,7 @@
 #include "base/rfc3339.h"
 #include "base/thread.h"
 #include "base/xalloc.h"
-#include "client/client.h"
+#include "base/http/client.h"
 #include "gover-fleet/cloud/keystone.h"
 #include "gover-fleet/migrate/advice.h"
 #include "gover-fleet/migrate/libvirt-move.h"

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "client/client.h"
+#include "base/http/client.h"
 #include "gover-fleet/cloud/keystone.h"
 #include "gover-fleet/migrate/nova.h"
 #include "gover-fleet/model/mapping.h"

@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The scheduler core, compiled into kvmgt from the same files as in user space. */
-#include "sched/sched.c"
-#include "sched/discipline.c"
+#include "kernel/sched/sched.c"
+#include "kernel/sched/discipline.c"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The scheduling policy of GVT-g: decides with the scheduler core (sched/sched.h) which vGPU has
- * the GPU. Replaces gvt/sched_policy.c. Accesses the hardware only when a vGPU stops, to restore
- * the host's registers.
+ * The scheduling policy of GVT-g: decides with the scheduler core (kernel/sched/sched.h) which vGPU
+ * has the GPU. Replaces gvt/sched_policy.c. Accesses the hardware only when a vGPU stops, to
+ * restore the host's registers.
  *
  * A workload cannot be preempted. When the turn of a vGPU ends, its workloads are no longer
  * dispatched (need_reschedule). The next vGPU gets the GPU when the workloads in flight have ended.
@@ -24,7 +24,7 @@
 #include "gvt.h"
 #include "gover-compat.h"
 #include "sched_policy.h"
-#include "sched/sched.h"
+#include "kernel/sched/sched.h"
 
 #define TICK_NS	   NSEC_PER_MSEC       /* minimum time to the next timer */
 #define STALL_NS   (10 * NSEC_PER_SEC) /* a delay longer than this counts as a single slot */

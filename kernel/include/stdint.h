@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Replaces the compiler's <stdint.h>, which sched/ includes, with headers of the kernel. */
+/* Replaces the compiler's <stdint.h>, which kernel/sched/ includes, with headers of the kernel. */
 #ifndef KERNEL_INCLUDE_STDINT_H
 #define KERNEL_INCLUDE_STDINT_H
 

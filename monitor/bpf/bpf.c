@@ -28,7 +28,7 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "base/xalloc.h"
-#include "gpu/cgroup.h"
+#include "base/linux/cgroup.h"
 #include "monitor/bpf/bpf.h"
 #include "monitor/bpf/count.h"
 #include "monitor/bpf/scan.h"

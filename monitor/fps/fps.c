@@ -25,7 +25,7 @@
 #include "base/xalloc.h"
 #include "monitor/fps/fps.h"
 #include "monitor/fps/guests.h"
-#include "monitor/fps/process.h"
+#include "base/linux/process.h"
 #include "monitor/fps/totals.h"
 
 static void hello_unmap(const struct fps_page *page)

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/xalloc.h"
-#include "sched/sched.h"
+#include "kernel/sched/sched.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/experiment-state.h"
 #include "sim/model/random.h"

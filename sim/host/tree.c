@@ -24,8 +24,8 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "sched/quanta-gpu.h"
-#include "sched/sched.h"
+#include "kernel/sched/quanta-gpu.h"
+#include "kernel/sched/sched.h"
 #include "sim/host/tree.h"
 #include "sim/model/sim.h"
 

@@ -5,7 +5,8 @@
  *
  * There are three kinds of events:
  * - The CPU of a tenant completes a piece of work.
- * - The GPU completes the work of the running vGPU, or the turn of this vGPU ends (sched/sched.h).
+ * - The GPU completes the work of the running vGPU, or the turn of this vGPU ends
+ * (kernel/sched/sched.h).
  * - A slot of the scheduler ends.
  *
  * Between two events only the work of the running vGPU decreases, so time advances from event to
@@ -23,7 +24,7 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "base/xalloc.h"
-#include "sched/sched.h"
+#include "kernel/sched/sched.h"
 #include "sim/model/sim.h"
 #include "sim/model/workload.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A simulated GPU. The CPU of each tenant prepares frames, and one GPU renders the frames under the
- * scheduler of sched/. Time advances from event to event. The caller passes the time. The results
- * depend only on the calls and their times, not on how time is divided into calls of sim_advance().
+ * scheduler of kernel/sched/. Time advances from event to event. The caller passes the time. The
+ * results depend only on the calls and their times, not on how time is divided into calls of
+ * sim_advance().
  *
  * A tenant with frames queues at most two frames for the GPU and then waits. With a small cap, a
  * renderer draws its frames late, but a game or a recorded program skips late frames. Demand

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "tests/bench/figures.h"
-#include "gpu/cgroup.h"
-#include "gpu/softgpu.c"
+#include "base/linux/cgroup.h"
+#include "gpu/softgpu/softgpu.c"
 #include "tests/helper/fps-steps.h"
 
 #define ROUNDS_MAX   1000

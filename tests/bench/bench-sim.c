@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "tests/bench/figures.h"
-#include "sched/sched.h"
+#include "kernel/sched/sched.h"
 #include "sim/model/sim.h"
 
 #define ROUNDS	    9

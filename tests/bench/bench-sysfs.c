@@ -3,8 +3,8 @@
  * Compares two ways to read sysfs files: keeping a file open, and opening, reading and closing it
  * each time. The first measurement reads one number in the real sysfs of this host, and counts the
  * CPU time of this process. The second measurement reads the counters of simulated vGPUs as
- * gpu/gvt.c does. It counts elapsed time, because gover-sim uses CPU time too. Its argument is the
- * mount folder of gover-sim. Each figure is the median of alternating rounds.
+ * gpu/gvt/gvt.c does. It counts elapsed time, because gover-sim uses CPU time too. Its argument is
+ * the mount folder of gover-sim. Each figure is the median of alternating rounds.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -78,7 +78,7 @@ static void bench_attribute(void)
 	print_row("a file in the real sysfs", median(kept, ROUNDS), median(reopened, ROUNDS));
 }
 
-/* --- gpu/gvt.c on gover-sim --- */
+/* --- gpu/gvt/gvt.c on gover-sim --- */
 
 static struct {
 	char id[ID_MAX];

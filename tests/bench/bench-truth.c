@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Measures the CPU time of a sample of monitor/truth/ beside that of a program that reads the
+ * Measures the CPU time of a sample of gpu/drm/ beside that of a program that reads the
  * fdinfo file of every descriptor of every process, as nvtop does. The first row reads the /proc of
  * this host with 64 more processes, none of which has a DRM file. The second row reads a folder in
  * memory instead of /proc, with 64 processes that have one DRM file each: this host may have no
@@ -21,8 +21,8 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "tests/bench/figures.h"
-#include "monitor/truth/fdinfo.h"
-#include "monitor/truth/truth.h"
+#include "gpu/drm/fdinfo.h"
+#include "gpu/drm/truth.h"
 
 #define ROUNDS	  9
 #define SAMPLES	  32

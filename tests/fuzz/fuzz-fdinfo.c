@@ -3,8 +3,8 @@
  * Fuzzes the parser for the texts of DRM files, and the meter that uses its results. Accepted
  * values must be within their ranges. A client must not grow by a second reading of the same text.
  */
-#include "monitor/truth/fdinfo.h"
-#include "monitor/truth/truth.h"
+#include "gpu/drm/fdinfo.h"
+#include "gpu/drm/truth.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_info(const struct fdinfo *info)

@@ -6,7 +6,7 @@
 #include <endian.h>
 
 #include "fps-preload/limit.c"
-#include "fps-preload/debug.c"
+#include "base/preload/debug.c"
 #include "tests/fuzz/fuzz.h"
 
 static bool is_limit(const uint8_t bytes[FPS_LIMIT_BYTES])

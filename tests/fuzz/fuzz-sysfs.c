@@ -15,9 +15,9 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "gpu/cgroup.h"
+#include "base/linux/cgroup.h"
 #include "gpu/gpu.h"
-#include "gpu/softgpu.c"
+#include "gpu/softgpu/softgpu.c"
 #include "monitor/monitor.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -178,12 +178,12 @@ checkpatch() {
     grep -v '^total: 0 errors, 0 warnings'
 }
 
-check_style() { # check_style NAME FILE...: writes the complaints about the module and the FILEs of sched/ to $style
+check_style() { # check_style NAME FILE...: writes the complaints about the module and the FILEs of kernel/sched/ to $style
   name=$1
   shift
   {
     checkpatch --strict -f "tests/kernel/$name"/*.[ch] kernel/include/*.h
-    checkpatch -f "$@" # not --strict, because sched/ uses the types of C, not of the kernel
+    checkpatch -f "$@" # not --strict, because kernel/sched/ uses the types of C, not of the kernel
   } >"$style"
 }
 

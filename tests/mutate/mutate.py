@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# make mutate: changes policy/ and sched/ in one place at a time (mutants.py) and counts the changes that no unit test
+# make mutate: changes policy/ and kernel/sched/ in one place at a time (mutants.py) and counts the changes that no unit test
 # notices. Each source file is a shared library, so that a mutant needs one compilation and no new test program.
 #
 # A mutant runs the tests that execute its function, one after another, until one fails. A test also fails if it uses

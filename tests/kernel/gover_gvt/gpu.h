@@ -12,7 +12,7 @@
 #include <linux/spinlock.h>
 
 #include "gpu-calls.h"
-#include "sched/sched.h"
+#include "kernel/sched/sched.h"
 
 struct gpu {
 	/*

@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The scheduler of quanta, compiled into the module from the same files as in user space. */
-#include "sched/quanta.c"
-#include "sched/quanta-gpu.c"
+#include "kernel/sched/quanta.c"
+#include "kernel/sched/quanta-gpu.c"

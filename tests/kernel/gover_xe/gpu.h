@@ -12,7 +12,7 @@
 #include <linux/kref.h>
 #include <linux/spinlock.h>
 
-#include "sched/quanta-gpu.h"
+#include "kernel/sched/quanta-gpu.h"
 
 struct gpu {
 	struct kref kref;

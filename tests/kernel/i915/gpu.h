@@ -12,7 +12,7 @@
 
 #include "gpu-calls.h"
 #include "gvt.h"
-#include "sched/sched.h"
+#include "kernel/sched/sched.h"
 
 struct engine {
 	struct gpu *gpu;

@@ -89,7 +89,7 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
     if (top == "monitor" && part[2] ~ /^fps-preload\/(wire|message)\.h$/) next
     if (from == "fps-preload/layer" && to == "fps-preload") next
     if (from ~ /^compute\/(tenant|cl)$/ && part[2] ~ /^fps-preload\/(debug|owned-fd)\.h$/) next
-    if (from == "compute/channel" && part[2] == "fps-preload/sealed-memfd.h") next
+    if (from == "compute/channel" && part[2] == "base/preload/sealed-memfd.h") next
     if (from ~ /^(tests\/)?kernel\/gover_/ && (to == "sched" || part[2] !~ "/")) next
     if (top == "gover-ctl" && to ~ /^gover-ctl/ && level[to] < level[from]) next
     if (top == "gover-ctl" && (to ~ /^base/ || to == "client" || part[2] == "gover-d/config/config-path.h" || part[2] == "gover-d/model/contract.h")) next
@@ -121,8 +121,8 @@ xargs awk '
   <"$dir/c" >"$dir/complaints"
 none "headers of Linux that need one of libc come after it"
 
-grep -Hn '^#include <' sched/*.[ch] | grep -vE '<std(int|def|bool)\.h>' >"$dir/complaints"
-none "sched/ is freestanding"
+grep -Hn '^#include <' kernel/sched/*.[ch] | grep -vE '<std(int|def|bool)\.h>' >"$dir/complaints"
+none "kernel/sched/ is freestanding"
 
 grep -Hn '^#include <' compute/arbiter/*.[ch] | grep -vE '<std(int|def|bool)\.h>' >"$dir/complaints"
 for file in compute/arbiter/*.c; do
@@ -136,20 +136,20 @@ none "compute/arbiter/ calls no function of libc and uses no floating point"
 # divisions of 64-bit numbers, because they call a libgcc function there.
 # shellcheck disable=SC2086 # no word or one
 for machine in "" $(echo "int x;" | "${CC:-gcc}" -m32 -xc -c -o /dev/null - 2>/dev/null && echo -m32); do
-  for file in sched/*.c; do
+  for file in kernel/sched/*.c; do
     "${CC:-gcc}" $machine -std=gnu11 -ffreestanding -nostdinc -isystem "$("${CC:-gcc}" -print-file-name=include)" \
       -mgeneral-regs-only -Wall -Wextra -Wdeclaration-after-statement -Werror -Os -fno-pic -I. -c -o "$dir/part.o" "$file" &&
       nm -u "$dir/part.o" | grep -vE ' (sched|quanta)_[a-z_]+$' | sed "s|^|$file $machine:|"
   done
 done >"$dir/complaints" 2>&1
-none "sched/ compiles without libc, floating point and 64-bit division"
+none "kernel/sched/ compiles without libc, floating point and 64-bit division"
 
 grep -nE '#include <(time|sys/|unistd|fcntl|pthread|signal|poll)' policy/*.[ch] policy/*/*.[ch] sim/model/*.[ch] sim/experiment/*.[ch] \
   tests/double/device/*.[ch] tests/bench/compute/*.[ch] >"$dir/complaints"
 none "policy/, sim/model/, sim/experiment/, tests/double/device/ and tests/bench/compute/ include no system header: time is a parameter"
 
 grep -nE '(^|[^a-z_])(exit|_exit|abort|printf|fprintf|puts|fputs|perror|syslog|sd_journal_[a-z]*)\(' \
-  base/*.[ch] client/*.[ch] policy/*.[ch] policy/*/*.[ch] sched/*.[ch] compute/arbiter/*.[ch] db/*.[ch] sim/model/*.[ch] tests/double/device/*.[ch] sim/experiment/*.[ch] \
+  base/*.[ch] base/http/*.[ch] policy/*.[ch] policy/*/*.[ch] kernel/sched/*.[ch] compute/arbiter/*.[ch] db/*.[ch] sim/model/*.[ch] tests/double/device/*.[ch] sim/experiment/*.[ch] \
   tests/bench/compute/*.[ch] gpu/*.[ch] gpu/*/*.[ch] \
   monitor/*.[ch] monitor/*/*.[ch] compute/channel/*.[ch] compute/tenant/*.[ch] compute/cl/*.[ch] |
   grep -vE '^(sim/experiment/report|base/xalloc)\.c:' >"$dir/complaints"

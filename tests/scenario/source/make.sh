@@ -15,7 +15,7 @@ cat >"$dir/sources" <<'END'
 cl-arbiter compute/channel/reading.c
 cl-arbiter compute/channel/wire.h
 cl-conformance tests/workloads/kernels/device.c
-cl-scribble fps-preload/sealed-memfd.c
+cl-scribble base/preload/sealed-memfd.c
 compute-ctl compute/channel/control.c
 double-truth tests/double/store.c
 double-truth tests/double/device/device.c

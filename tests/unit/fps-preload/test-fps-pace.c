@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "fps-preload/debug.c"
+#include "base/preload/debug.c"
 #include "fps-preload/limit.c"
 #include "fps-preload/setup.c"
 #include "monitor/fps/fps.h"

@@ -7,10 +7,10 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "fps-preload/debug.c"
+#include "base/preload/debug.c"
 #include "fps-preload/limit.c"
-#include "fps-preload/owned-fd.c"
-#include "fps-preload/sealed-memfd.c"
+#include "base/preload/owned-fd.c"
+#include "base/preload/sealed-memfd.c"
 
 static int fake_sleep(clockid_t clock, int flags, const struct timespec *at, struct timespec *left);
 

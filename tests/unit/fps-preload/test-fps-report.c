@@ -27,9 +27,9 @@ static ssize_t fake_recv(int fd, void *bytes, size_t size, int flags);
 #undef write
 #undef recv
 
-#include "fps-preload/owned-fd.c"
+#include "base/preload/owned-fd.c"
 #include "fps-preload/limit.c"
-#include "fps-preload/debug.c"
+#include "base/preload/debug.c"
 
 #define SECOND NS_PER_S
 

@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/terminal/writer.h"
-#include "client/client.h"
+#include "base/http/client.h"
 #include "gover-ctl/verb/tables.h"
 #include "tests/unit/quoted-json.h"
 #include "tests/unit/unit.h"

@@ -4,7 +4,7 @@
 #define TESTS_UNIT_GPU_TEST_GPU_H
 #include <unistd.h>
 
-#include "gpu/cgroup.h"
+#include "base/linux/cgroup.h"
 #include "gpu/gpu.h"
 #include "tests/unit/unit.h"
 

@@ -3,7 +3,7 @@
  * The checks of the sources of backend drm, and those of SR-IOV, on simulated hosts made of
  * folders: none, each step of the setup, and a complete one.
  */
-#include "tests/unit/monitor/truth/test-truth.h"
+#include "tests/unit/gpu/drm/test-truth.h"
 
 #include "gpu/diagnose.h"
 #include "gpu/gpu.h"

@@ -11,7 +11,7 @@
 #include "kernel/gover_sched_policy/sched_policy.c"
 #include "kernel/gover_sched_policy/sched_sysfs.c"
 #include "gvt.h"
-#include "sched/sched.h"
+#include "kernel/sched/sched.h"
 #include "tests/unit/unit.h"
 
 #define VGPUS 7

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "client/client.h"
+#include "base/http/client.h"
 #include "gover-fleet/cloud/keystone.h"
 #include "tests/unit/quoted-json.h"
 #include "tests/unit/unit.h"

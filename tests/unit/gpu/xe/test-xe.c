@@ -8,7 +8,7 @@
 
 #include "gpu/xe/layout.c"
 #include "gpu/xe/pmu.h"
-#include "tests/unit/gpu/test-gvt.h"
+#include "tests/unit/gpu/gvt/test-gvt.h"
 
 #define PF  "0000:03:00.0"
 #define DEV "bus/pci/drivers/xe/" PF

@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "sched/sched.h"
+#include "kernel/sched/sched.h"
 #include "sim/experiment/experiment.h"
 #include "sim/experiment/recording.h"
 #include "sim/model/sim.h"
