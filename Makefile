@@ -51,11 +51,10 @@ all_libs := $(call libs_of,$(packages) $(if $(BPF),libbpf libelf)) -lm -pthread
 # Programs and tests link one archive: every source except main() and the libraries for other programs.
 absent   := $(if $(BPF),monitor/bpf/none.c,monitor/bpf/bpf.c) \
             $(if $(libvirt),,gover-fleet/claim/domains.c gover-fleet/migrate/libvirt-move.c)
-folders  := base client policy sched db sim gpu monitor gover-d gover-ctl gover-fleet tests/double/device \
+folders  := base policy kernel/sched db sim gpu monitor gover-d gover-ctl gover-fleet tests/double/device \
             tests/bench/compute $(addprefix compute/,arbiter channel tenant server)
 found    := $(sort $(shell find $(folders) -name '*.c' ! -name main.c ! -name '*.bpf.c'))
-sources  := $(filter-out $(absent),$(found)) compute/cl/slice-plan.c compute/cl/slice-text.c \
-            $(addprefix fps-preload/,debug.c owned-fd.c sealed-memfd.c)
+sources  := $(filter-out $(absent),$(found)) compute/cl/slice-plan.c compute/cl/slice-text.c
 embedded := $(addsuffix /embed.o,gover-d/web gover-d/openapi gover-ctl/verb $(if $(BPF),monitor/bpf))
 objects   = $(patsubst %.c,$B/obj/%.o,$1)
 names     = $(filter-out $3,$(patsubst $1/%.c,%,$(wildcard $1/$2.c)))
@@ -176,9 +175,10 @@ $B/gover-kernels: $(call objects,$(wildcard tests/workloads/kernels/*.c) base/cl
                   $B/obj/tests/workloads/kernels/embed.o
 
 # The Vulkan layer shares a part of the preload library, but wraps no GL symbols.
-counting := channel connection debug frame limit owned-fd report sealed-memfd setup shared-page
-fps       = $(patsubst %.c,$1/%.o,$(wildcard fps-preload/*.c)) fps-preload/exports.map
-counts    = $(patsubst %.c,$1/%.o,$(wildcard fps-preload/layer/*.c) $(counting:%=fps-preload/%.c))
+preload  := $(wildcard base/preload/*.c)
+counting := channel connection frame limit report setup shared-page
+fps       = $(patsubst %.c,$1/%.o,$(wildcard fps-preload/*.c) $(preload)) fps-preload/exports.map
+counts    = $(patsubst %.c,$1/%.o,$(wildcard fps-preload/layer/*.c) $(counting:%=fps-preload/%.c) $(preload))
 $B/libgover-fps.so: $(call fps,$B/obj)
 $B/32/libgover-fps.so: $(call fps,$B/obj32)
 $B/libgover-fps-layer.so: $(call counts,$B/obj) fps-preload/layer/exports.map
@@ -187,8 +187,7 @@ $B/32/libgover-fps-layer.so: $(call counts,$B/obj32) fps-preload/layer/exports.m
 double   := $(wildcard tests/double/*.c tests/double/device/*.c)
 $B/libgover-double.so: $(call objects,$(double) base/parse.c) tests/double/exports.map
 $B/libgover-cl.so: $(call objects,$(wildcard compute/cl/*.c compute/tenant/*.c)) compute/cl/exports.map \
-                   $(call objects,$(addprefix fps-preload/,debug.c owned-fd.c sealed-memfd.c)) \
-                   $(call objects,$(addprefix compute/channel/,memfd.c message.c))
+                   $(call objects,$(preload) $(addprefix compute/channel/,memfd.c message.c))
 $B/libgover-fps.so $B/32/libgover-fps.so: private libs := -ldl -lm -pthread
 $B/libgover-fps.so $B/32/libgover-fps.so: private kind := -shared
 $(addprefix $B/,libgover-fps-layer.so 32/libgover-fps-layer.so libgover-double.so libgover-cl.so): \

@@ -29,10 +29,10 @@ SANITIZE = ["-fsanitize=address,undefined,bounds-strict", "-fsanitize-undefined-
 REQUIRED_PCT = 95
 
 # The source folders, the tests that are tried, and tests that would take longer than all others together.
-SOURCES = ["policy", "sched"]
+SOURCES = ["policy", "kernel/sched"]
 TESTS = [
     "tests/unit/policy/**/test-*.c",
-    "tests/unit/sched/test-*.c",
+    "tests/unit/kernel/sched/test-*.c",
     "tests/unit/sim/experiment/test-*.c",
     "tests/unit/sim/model/test-*.c",
     "tests/unit/gover-d/core/test-offers.c",
