@@ -111,7 +111,7 @@ struct db_cap_write {
 	int error; /* errno of the write; 0: written */
 };
 
-/* Amounts of the ledger (db/db.h). */
+/* Amounts of the ledger, see below. */
 struct db_money {
 	double cap_s;	 /* integral of the sold cap, in seconds of the whole GPU */
 	double broken_s; /* broken time, in vGPU-seconds */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The writing connection, its statements and its roll-ups. A damaged database is set aside when it
- * is opened. Only one thread may use a connection.
+ * The writing connection, its statements and its roll-ups, and the trusted time, by which old rows
+ * are pruned. A damaged database is set aside when it is opened. Only one thread may use a
+ * connection.
  */
 #ifndef DB_STORE_H
 #define DB_STORE_H

@@ -9,10 +9,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "fps-preload/report.h"
+#include "base/preload/debug.h"
 #include "fps-preload/connection.h"
 #include "fps-preload/limit.h"
-#include "base/preload/debug.h"
+#include "fps-preload/report.h"
 #include "fps-preload/wire.h"
 
 #define NS_PER_S	1000000000ull

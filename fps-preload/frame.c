@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "fps-preload/frame.h"
 #include "fps-preload/connection.h"
+#include "fps-preload/frame.h"
 #include "fps-preload/limit.h"
 #include "fps-preload/shared-page.h"
 

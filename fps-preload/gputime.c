@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/preload/debug.h"
 #include "fps-preload/gputime.h"
 #include "fps-preload/shared-page.h"
-#include "base/preload/debug.h"
 #include "fps-preload/symbol.h"
 
 #define GL_RENDERER		  0x1F01

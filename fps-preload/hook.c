@@ -15,10 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/preload/debug.h"
 #include "fps-preload/frame.h"
 #include "fps-preload/gputime.h"
 #include "fps-preload/jump.h"
-#include "base/preload/debug.h"
 #include "fps-preload/setup.h"
 #include "fps-preload/symbol.h"
 

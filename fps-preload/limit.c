@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frame rates: the value of the user, the limit of the daemon, and the waiting time that follows. A
- * limit outside the allowed range is ignored, because it could stop the program. strtod() is not
- * used, because it depends on the locale of the host program.
+ * Parses the frame rate of the user, receives the limit of the daemon, and computes the waiting
+ * time. A limit outside the allowed range is ignored, because it could stop the program. strtod()
+ * is not used, because it depends on the locale of the host program.
  */
 #include <endian.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "fps-preload/limit.h"
 #include "base/preload/debug.h"
+#include "fps-preload/limit.h"
 
 #define MAX_NS	    1000000000ull
 #define MIN_NS	    (MAX_NS / PACE_MAX_FPS)

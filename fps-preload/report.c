@@ -16,11 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "fps-preload/channel.h"
-#include "fps-preload/report.h"
-#include "fps-preload/message.h"
-#include "fps-preload/limit.h"
 #include "base/preload/debug.h"
+#include "fps-preload/channel.h"
+#include "fps-preload/limit.h"
+#include "fps-preload/message.h"
+#include "fps-preload/report.h"
 
 #define NS_PER_S	1000000000ull
 #define NS_PER_MS	1000000ull

@@ -16,11 +16,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/preload/owned-fd.h"
-#include "fps-preload/connection.h"
-#include "base/preload/sealed-memfd.h"
-#include "fps-preload/shared-page.h"
 #include "base/preload/debug.h"
+#include "base/preload/owned-fd.h"
+#include "base/preload/sealed-memfd.h"
+#include "fps-preload/connection.h"
+#include "fps-preload/shared-page.h"
 #include "fps-preload/wire.h"
 
 /* Aligned to 8 bytes on 32-bit machines too, as atomic access requires. */

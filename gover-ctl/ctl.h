@@ -6,9 +6,9 @@
 #ifndef GOVER_CTL_CTL_H
 #define GOVER_CTL_CTL_H
 
+#include "base/http/client.h"
 #include "base/terminal/writer.h"
 #include "gover-ctl/args.h"
-#include "base/http/client.h"
 
 /* Exit codes. */
 enum ctl_exit {

@@ -6,11 +6,11 @@
 #ifndef GOVER_FLEET_PUBLISH_H
 #define GOVER_FLEET_PUBLISH_H
 
-#include "gover-fleet/claim/domains.h"
 #include "gover-fleet/claim/claim.h"
+#include "gover-fleet/claim/domains.h"
+#include "gover-fleet/cloud.h"
 #include "gover-fleet/config/fleet-config.h"
 #include "gover-fleet/host/follower.h"
-#include "gover-fleet/cloud.h"
 #include "gover-fleet/migrate/mover.h"
 #include "gover-fleet/model/bell.h"
 

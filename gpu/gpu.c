@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of GPU backends. A new backend is one file and one row here. */
+/* The table of GPU backends. A new backend has a folder, and one row here. */
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The interface of GPU backends: functions that list the vGPUs of a GPU, read busy times and caps,
- * and set caps. Each backend is one file that defines a struct gpu_ops. A backend never logs, never
- * changes a cap without a request, and does not read the clock: callers pass the time.
+ * and set caps. Each backend defines a struct gpu_ops. A backend never logs, never changes a
+ * cap without a request, and does not read the clock: callers pass the time.
  */
 #ifndef GPU_GPU_H
 #define GPU_GPU_H

@@ -10,9 +10,9 @@
 #include "base/id.h"
 #include "policy/explain.h"
 #include "policy/fund.h"
+#include "policy/plan.h"
 #include "policy/share.h"
 #include "policy/signal.h"
-#include "policy/plan.h"
 
 /* Breaks a tie: returns true if the id of @a is lower, or if @b is -1 (no vGPU). */
 static bool lower_id(const struct policy_gpu *gpu, int a, int b)

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "policy/share.h"
 #include "policy/plan.h"
+#include "policy/share.h"
 
 void plan_clear(struct policy_out *out)
 {

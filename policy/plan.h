@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a policy consists of: its functions, for the table in policy/table.c, and plans. A plan
- * contains the change of each cap. Applying the complete plan sets every want_cap_pct.
+ * Declares the functions of each policy, for policy/table.c, and builds plans. A plan contains the
+ * change of each cap. Applying the complete plan sets every want_cap_pct.
  */
 #ifndef POLICY_PLAN_H
 #define POLICY_PLAN_H

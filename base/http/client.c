@@ -14,10 +14,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/number.h"
-#include "base/xalloc.h"
 #include "base/http/client.h"
 #include "base/http/denied.h"
+#include "base/number.h"
+#include "base/xalloc.h"
 
 /* maximum bytes of a reply; the status of 1,000 vGPUs has about 1 MB */
 #define REPLY_MAX	   (64u << 20)

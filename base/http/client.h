@@ -3,8 +3,8 @@
  * An HTTP client for the daemon, over the daemon's unix socket or a URL, and for other services
  * over a URL. Errors are returned, not printed.
  */
-#ifndef CLIENT_CLIENT_H
-#define CLIENT_CLIENT_H
+#ifndef BASE_HTTP_CLIENT_H
+#define BASE_HTTP_CLIENT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/xalloc.h"
 #include "base/http/denied.h"
+#include "base/xalloc.h"
 
 #define NAME_SIZE    64
 #define MEMBERS_MAX  256

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Why this user may not connect to a unix socket, and the command that grants the right. */
-#ifndef CLIENT_DENIED_H
-#define CLIENT_DENIED_H
+#ifndef BASE_HTTP_DENIED_H
+#define BASE_HTTP_DENIED_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -44,7 +44,7 @@
 
 #include "base/linux/cgroup.h"
 
-/* minimum of the kernel (min_cfs_quota_period in kernel/sched/core.c) */
+/* minimum of the kernel (min_cfs_quota_period in kernel/sched/core.c of Linux) */
 #define QUOTA_MIN_US	 1000
 #define PERIOD_US	 10000
 #define PERIOD_PARENT_US 100000

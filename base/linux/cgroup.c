@@ -21,8 +21,8 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "base/parse.h"
 #include "base/linux/cgroup.h"
+#include "base/parse.h"
 
 #define LIST_MAX 4096
 

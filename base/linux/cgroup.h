@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Control groups for softgpu and lib: finds the mounts, creates and removes a group in all
+ * Control groups: finds the mounts, creates and removes a group in all
  * hierarchies at once, sets its bandwidth limit and reads its CPU time. Versions 1 and 2 have the
  * same interface. Never moves a process.
  */
-#ifndef GPU_CGROUP_H
-#define GPU_CGROUP_H
+#ifndef BASE_LINUX_CGROUP_H
+#define BASE_LINUX_CGROUP_H
 
 #include <limits.h>
 #include <stdbool.h>

@@ -12,8 +12,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/parse.h"
 #include "base/linux/process.h"
+#include "base/parse.h"
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77

@@ -4,8 +4,8 @@
  * and a connection can outlive its process, because other processes may hold it too. A pid
  * therefore identifies the process only as long as the process exists.
  */
-#ifndef MONITOR_FPS_PROCESS_H
-#define MONITOR_FPS_PROCESS_H
+#ifndef BASE_LINUX_PROCESS_H
+#define BASE_LINUX_PROCESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

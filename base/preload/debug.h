@@ -3,8 +3,8 @@
  * Debug lines on stderr, for the libraries in customers' programs. They are printed only with
  * GOVER_FPS_DEBUG=1 or GOVER_CL_DEBUG=1.
  */
-#ifndef FPS_PRELOAD_DEBUG_H
-#define FPS_PRELOAD_DEBUG_H
+#ifndef BASE_PRELOAD_DEBUG_H
+#define BASE_PRELOAD_DEBUG_H
 
 /*
  * Call once, before the first line. @library: what each line begins with, a string constant. NULL:

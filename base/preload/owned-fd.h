@@ -3,8 +3,8 @@
  * A file descriptor that this library opened in the host program. The program may close it and
  * reuse its number for another file, so each use is preceded by owned_fd_is_valid().
  */
-#ifndef FPS_PRELOAD_OWNED_FD_H
-#define FPS_PRELOAD_OWNED_FD_H
+#ifndef BASE_PRELOAD_OWNED_FD_H
+#define BASE_PRELOAD_OWNED_FD_H
 
 #include <stdbool.h>
 #include <sys/types.h>

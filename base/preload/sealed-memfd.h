@@ -3,8 +3,8 @@
  * Shared memory of a fixed size. Another process maps only memory with these seals, because an
  * access beyond the end of a file that was cut would end that process (SIGBUS).
  */
-#ifndef FPS_PRELOAD_SEALED_MEMFD_H
-#define FPS_PRELOAD_SEALED_MEMFD_H
+#ifndef BASE_PRELOAD_SEALED_MEMFD_H
+#define BASE_PRELOAD_SEALED_MEMFD_H
 
 #include <stddef.h>
 

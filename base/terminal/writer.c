@@ -17,12 +17,12 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/http/client.h"
 #include "base/parse.h"
 #include "base/rfc3339.h"
 #include "base/terminal/field.h"
 #include "base/terminal/writer.h"
 #include "base/xalloc.h"
-#include "base/http/client.h"
 
 #define LINE_MAX_BYTES 4096 /* maximum bytes of a line; a text of the daemon has at most 1024 */
 #define COLUMNS_MAX    40   /* maximum number of columns of a table */

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "compute/channel/memfd.h"
 #include "base/preload/sealed-memfd.h"
+#include "compute/channel/memfd.h"
 
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010

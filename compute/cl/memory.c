@@ -9,9 +9,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/preload/debug.h"
 #include "compute/cl/target.h"
 #include "compute/tenant/gate.h"
-#include "base/preload/debug.h"
 
 #define BUCKETS 256
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/preload/debug.h"
 #include "compute/cl/slice-plan.h"
 #include "compute/cl/slice-text.h"
 #include "compute/cl/slice.h"
@@ -20,7 +21,6 @@
 #include "compute/tenant/batch.h"
 #include "compute/tenant/clock.h"
 #include "compute/tenant/gate.h"
-#include "base/preload/debug.h"
 
 #define ENTRIES 4096u /* a power of two */
 #define PROBES	16u

@@ -27,11 +27,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/preload/debug.h"
 #include "compute/cl/submit.h"
 #include "compute/cl/target.h"
 #include "compute/tenant/gate.h"
 #include "compute/tenant/lock.h"
-#include "base/preload/debug.h"
 
 #define QUEUES_MAX  1024
 #define FLIGHTS_MAX 4096

@@ -30,6 +30,8 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/linux/cgroup.h"
+#include "base/linux/process.h"
 #include "base/terminal/cmdline.h"
 #include "base/unix-listener.h"
 #include "compute/arbiter/arbiter.h"
@@ -38,8 +40,6 @@
 #include "compute/channel/message.h"
 #include "compute/channel/wire.h"
 #include "compute/server/accelerator.h"
-#include "base/linux/cgroup.h"
-#include "base/linux/process.h"
 
 #define MS_NS 1000000.0
 

@@ -14,14 +14,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/preload/debug.h"
+#include "base/preload/owned-fd.h"
 #include "compute/channel/memfd.h"
 #include "compute/channel/message.h"
 #include "compute/channel/wire.h"
 #include "compute/tenant/clock.h"
 #include "compute/tenant/link.h"
 #include "compute/tenant/lock.h"
-#include "base/preload/debug.h"
-#include "base/preload/owned-fd.h"
 
 /* --- the settings: invalid values turn the layer off --- */
 

@@ -21,8 +21,8 @@
 #include <vulkan/vk_layer.h>
 #include <vulkan/vulkan.h>
 
-#include "fps-preload/frame.h"
 #include "base/preload/debug.h"
+#include "fps-preload/frame.h"
 #include "fps-preload/setup.h"
 
 #define EXPORT	  __attribute__((visibility("default")))

@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "base/terminal/field.h"
-#include "gover-ctl/top/screen.h"
 #include "gover-ctl/top/picture.h"
+#include "gover-ctl/top/screen.h"
 #include "gover-ctl/verb/verbs.h"
 
 #define REFRESH_MS  1000

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 
 #include "base/terminal/field.h"
-#include "gover-ctl/unit.h"
 #include "gover-ctl/program.h"
+#include "gover-ctl/unit.h"
 #include "gover-ctl/verb/verbs.h"
 
 #define DAEMON_TIMEOUT_MS 2000L

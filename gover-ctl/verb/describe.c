@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "base/terminal/field.h"
+#include "base/text.h"
 #include "gover-ctl/verb/describe.h"
 
 #define append(text, ...) text_append(text, DESCRIBE_MAX, __VA_ARGS__)

@@ -7,9 +7,9 @@
 
 #include "base/cleanup.h"
 #include "base/terminal/field.h"
-#include "gover-ctl/verb/time-arg.h"
-#include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/describe.h"
+#include "gover-ctl/verb/tables.h"
+#include "gover-ctl/verb/time-arg.h"
 #include "gover-ctl/verb/verbs.h"
 
 #define DAY_S	    (24 * 3600)

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "base/parse.h"
 #include "base/terminal/field.h"
+#include "base/text.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/verbs.h"
 

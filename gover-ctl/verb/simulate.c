@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `simulate`: fetches GPUs, contracts, prices, the policy and the recorded history from the daemon,
- * and writes them to `gover-sim replay`, which plays and prints them (sim/host/replay.h).
+ * and writes them to `gover-sim replay`, which plays and prints them (sim/host/run.h).
  */
 #include <errno.h>
 #include <signal.h>

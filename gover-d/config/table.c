@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of configuration keys, with functions for defaults, printing and changes at run time.
- * config_load() must accept the output of config_print(). Files and their drop-ins are read with
- * the same table. If a section has a fault, rules about several keys are not reported for that
- * section, because the fault may be the cause.
+ * The table of configuration keys, with functions for defaults, printing and changes at run time,
+ * and the rules about several keys. config_load() must accept the output of config_print(). Files
+ * and their drop-ins are read with the same table. If a section has a fault, rules about several
+ * keys are not reported for that section, because the fault may be the cause.
  */
 #include <arpa/inet.h>
 #include <curl/curl.h>

@@ -30,7 +30,7 @@ void memory_mark_open(const char *state_dir)
 	if (!xalloc_marked(&marked_ms) || llabs(clock_now().wall_ms - marked_ms) >= WAIT_S * 1000)
 		return;
 	log_warning("memory was exhausted less than %d s ago: waiting %d s", WAIT_S, WAIT_S);
-	/* The next step of the start gets further time: see main.c. */
+	/* The next step of the start gets further time: see gover-d/main.c. */
 	(void)sd_notify(0, "EXTEND_TIMEOUT_USEC=20000000\n"
 			   "STATUS=waiting, because memory was exhausted");
 	(void)sleep(WAIT_S);

@@ -18,8 +18,8 @@
 #include "gpu/io.h"
 #include "monitor/monitor.h"
 #include "policy/policy.h"
-#include "policy/qos/moving.h"
 #include "policy/promise/promise.h"
+#include "policy/qos/moving.h"
 
 #define GPUS_MAX    64
 #define TICKS_TIMED 256

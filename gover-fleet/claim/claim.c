@@ -17,10 +17,10 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/http/client.h"
 #include "base/thread.h"
 #include "base/unix-listener.h"
 #include "base/xalloc.h"
-#include "base/http/client.h"
 #include "gover-fleet/claim/claim.h"
 #include "gover-fleet/claim/hook.h"
 #include "gover-fleet/cloud/placement.h"

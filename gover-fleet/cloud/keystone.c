@@ -16,9 +16,9 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/http/client.h"
 #include "base/rfc3339.h"
 #include "base/xalloc.h"
-#include "base/http/client.h"
 #include "gover-fleet/cloud/keystone.h"
 #include "gover-fleet/config/fleet-config.h"
 

@@ -550,7 +550,8 @@ void difference_withdraw(const struct seen *seen, struct difference *ret_differe
 	ret_difference->write_inventories = !inventories_equal(inventories, &seen->inventories);
 }
 
-/* --- allocations: each names the UUID of its provider, whose name has the GPU --- */
+/* --- allocations: each names the UUID of its provider; the name of the provider contains the GPU
+ * --- */
 
 static int add_slots(struct allocations *all, size_t max, const char *uuid, json_t *resources,
 		     struct err *reterr)

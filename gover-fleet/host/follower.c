@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An event only means that something has changed. The stream is opened first and the state
- * is read when its first bytes arrive, so that no change between both is missed.
+ * Follows the events of a host, and encodes the report of PUT /v1/fleet. An event only means that
+ * something has changed. The stream is opened first and the state is read when its first bytes
+ * arrive, so that no change between both is missed.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -10,9 +11,9 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/http/client.h"
 #include "base/thread.h"
 #include "base/xalloc.h"
-#include "base/http/client.h"
 #include "gover-fleet/host/follower.h"
 #include "gover-fleet/model/bell.h"
 #include "gover-fleet/model/fleet-log.h"

@@ -13,10 +13,10 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/http/client.h"
 #include "base/rfc3339.h"
 #include "base/thread.h"
 #include "base/xalloc.h"
-#include "base/http/client.h"
 #include "gover-fleet/cloud/keystone.h"
 #include "gover-fleet/migrate/advice.h"
 #include "gover-fleet/migrate/libvirt-move.h"

@@ -11,9 +11,9 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/http/client.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "base/http/client.h"
 #include "gover-fleet/cloud/keystone.h"
 #include "gover-fleet/migrate/nova.h"
 #include "gover-fleet/model/mapping.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The GPUs with a render node in sysfs, and a table of DRM drivers. */
-#ifndef MONITOR_TRUTH_DEVICE_H
-#define MONITOR_TRUTH_DEVICE_H
+#ifndef GPU_DRM_DEVICE_H
+#define GPU_DRM_DEVICE_H
 
 #include <limits.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The checks of the sources of backend drm (gpu/drm/). A source that this host does not have
- * is reported only if the daemon uses backend drm.
+ * The checks of the sources of backend drm. A source that this host does not have is reported only
+ * if the daemon uses backend drm.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "gpu/diagnose.h"
-#include "gpu/gpu.h"
 #include "gpu/drm/device.h"
+#include "gpu/gpu.h"
 
 #define TEXT_MAX 65536
 #define SOURCE	 "drm"

@@ -3,8 +3,8 @@
  * drm: observes a GPU that programs in control groups share, such as containers on an AMD, Intel or
  * NVIDIA GPU. No driver lets an operator limit a control group today, so this backend only reads: a
  * vGPU is a control group directly below one parent group, such as a container below system.slice,
- * and its busy time is the host's truth about its programs (gpu/drm/). The cap of a vGPU is
- * its equal part of the GPU, a measure and no limit.
+ * and its busy time is the host's truth about its programs (truth.h). The cap of a vGPU is its
+ * equal part of the GPU, a measure and no limit.
  *
  * A group becomes a tenant when one of its programs opens the GPU or a vGPU is attached to it, and
  * remains one until it is removed. Never creates, moves or removes a group.
@@ -20,11 +20,11 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/linux/cgroup.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "base/linux/cgroup.h"
-#include "gpu/drm/drm.h"
 #include "gpu/drm/device.h"
+#include "gpu/drm/drm.h"
 #include "gpu/drm/truth.h"
 
 #define TENANTS_MAX  256
@@ -37,8 +37,8 @@
 #define SHORT_ID	12
 #define MACHINE		"machine-"
 #define PODS		"kubepods"
-/* Larger than the age of a tenant in gpu/drm/, so that no process has the number of a slot
- * that another group uses. */
+/* Larger than the age of a tenant in the sources, so that no process has the number of a slot that
+ * another group uses. */
 #define GONE_SAMPLES 32
 
 #define SYSFS	      "/sys"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of backend drm: [gpu] parent, the GPU in sysfs, and the ids of vGPUs. */
-#ifndef GPU_DRM_H
-#define GPU_DRM_H
+#ifndef GPU_DRM_DRM_H
+#define GPU_DRM_DRM_H
 
 #include "gpu/gpu.h"
 

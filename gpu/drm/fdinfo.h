@@ -3,8 +3,8 @@
  * Parses the text of /proc/PID/fdinfo/N of a DRM file, as Documentation/gpu/drm-usage-stats.rst of
  * Linux describes it, and converts the counters of a client into the time that it has used. Pure.
  */
-#ifndef MONITOR_TRUTH_FDINFO_H
-#define MONITOR_TRUTH_FDINFO_H
+#ifndef GPU_DRM_FDINFO_H
+#define GPU_DRM_FDINFO_H
 
 #include <stdbool.h>
 #include <stddef.h>

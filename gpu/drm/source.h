@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The interface between source.c and the sources. Only files of this folder include it. */
-#ifndef MONITOR_TRUTH_SOURCE_H
-#define MONITOR_TRUTH_SOURCE_H
+/* The interface between source.c and the sources. Only source*.c include it. */
+#ifndef GPU_DRM_SOURCE_H
+#define GPU_DRM_SOURCE_H
 
 #include "gpu/drm/truth.h"
 

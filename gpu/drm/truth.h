@@ -10,8 +10,8 @@
  * class, as in intel_gpu_top, because a GPU with a busy render engine is busy even if its video
  * engine idles. So the uses of tenants of different classes can exceed the whole GPU.
  */
-#ifndef MONITOR_TRUTH_TRUTH_H
-#define MONITOR_TRUTH_TRUTH_H
+#ifndef GPU_DRM_TRUTH_H
+#define GPU_DRM_TRUTH_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Files and checks that the backend of GVT-g and gvt-diagnose.c share. */
-#ifndef GPU_GVT_H
-#define GPU_GVT_H
+#ifndef GPU_GVT_GVT_H
+#define GPU_GVT_GVT_H
 
 #include <stdbool.h>
 

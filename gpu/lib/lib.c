@@ -31,7 +31,7 @@
 #include "base/spawn.h"
 #include "base/xalloc.h"
 #include "compute/channel/control.h"
-#include "gpu/softgpu/cgroup-tree.h"
+#include "gpu/cgroup-tree.h"
 #include "gpu/io.h"
 
 /* the tenant 0, the vGPUs, and some tenants of other programs */

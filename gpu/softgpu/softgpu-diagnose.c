@@ -12,8 +12,8 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "base/xalloc.h"
 #include "base/linux/cgroup.h"
+#include "base/xalloc.h"
 #include "gpu/diagnose.h"
 #include "gpu/gpu.h"
 

@@ -18,7 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "gpu/softgpu/cgroup-tree.h"
+#include "gpu/cgroup-tree.h"
 
 #define CORES_DEFAULT 1.0
 
@@ -40,7 +40,7 @@ struct softgpu_scale {
 };
 
 /* Returns the smallest cap that a limit can enforce on a GPU with @gpu_cores. */
-static int softgpu_cap_floor(double gpu_cores)
+static int cap_floor(double gpu_cores)
 {
 	int pct = (int)ceil(CGROUP_CORES_MIN * 100 / gpu_cores - 1e-6);
 
@@ -78,15 +78,15 @@ static int read_limit_pct(const struct cgroup_files *files, const struct softgpu
 }
 
 /*
- * Sets the cap, softgpu_cap_floor()..100. With guarantees, the limit becomes the larger of the cap
+ * Sets the cap, cap_floor()..100. With guarantees, the limit becomes the larger of the cap
  * and @ceiling_pct. Returns -EINVAL for other caps.
  */
-static int softgpu_cap_write(const struct cgroup_files *files, const struct softgpu_scale *scale,
-			     int cap_pct, int ceiling_pct)
+static int cap_write(const struct cgroup_files *files, const struct softgpu_scale *scale,
+		     int cap_pct, int ceiling_pct)
 {
 	int limit_pct = cap_pct > ceiling_pct ? cap_pct : ceiling_pct, is_pct, r;
 
-	if (cap_pct < softgpu_cap_floor(scale->gpu_cores) || cap_pct > 100)
+	if (cap_pct < cap_floor(scale->gpu_cores) || cap_pct > 100)
 		return -EINVAL;
 	if (!scale->guarantees)
 		return write_limit_pct(files, scale, cap_pct);
@@ -103,8 +103,8 @@ static int softgpu_cap_write(const struct cgroup_files *files, const struct soft
  * then set the share, which takes time from other vGPUs up to the limit. A group with a limit and
  * the weight of a new group has a cap of 1 %.
  */
-static int softgpu_cap_read(const struct cgroup_files *files, const struct softgpu_scale *scale,
-			    int ceiling_pct, double *ret_share, int *ret_cap_pct)
+static int cap_read(const struct cgroup_files *files, const struct softgpu_scale *scale,
+		    int ceiling_pct, double *ret_share, int *ret_cap_pct)
 {
 	int r = read_limit_pct(files, scale, ret_share, ret_cap_pct), pct;
 
@@ -124,8 +124,8 @@ static int softgpu_cap_read(const struct cgroup_files *files, const struct softg
 }
 
 /* Reads the ceiling from the limit, 1..100. */
-static int softgpu_cap_read_ceiling(const struct cgroup_files *files,
-				    const struct softgpu_scale *scale, int *ret_ceiling_pct)
+static int cap_read_ceiling(const struct cgroup_files *files, const struct softgpu_scale *scale,
+			    int *ret_ceiling_pct)
 {
 	int pct, r = read_limit_pct(files, scale, NULL, &pct);
 
@@ -166,7 +166,7 @@ static int convert_to_share(const struct cgroup_files *files, const struct softg
  * cap stays the same. A group that needs no conversion stays unchanged. With guarantees, the
  * ceiling is the cap until it is written.
  */
-static int softgpu_cap_convert(const struct cgroup_files *files, const struct softgpu_scale *scale)
+static int cap_convert(const struct cgroup_files *files, const struct softgpu_scale *scale)
 {
 	return scale->guarantees ? convert_to_share(files, scale) : convert_to_limit(files, scale);
 }
@@ -305,7 +305,7 @@ static int convert_one(void *userdata, const char *id)
 	int r = open_vgpu(conversion->gpu, id, &files);
 
 	if (r == 0) {
-		r = softgpu_cap_convert(&files, &conversion->gpu->scale);
+		r = cap_convert(&files, &conversion->gpu->scale);
 		cgroup_close(&files);
 	}
 	if (r < 0 && r != -ENOENT && r != -ENODEV)
@@ -495,7 +495,7 @@ static void softgpu_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 {
 	*ret_traits = (struct gpu_traits){
 		.step_pct = 1,
-		.floor_pct = softgpu_cap_floor(gpu->scale.gpu_cores),
+		.floor_pct = cap_floor(gpu->scale.gpu_cores),
 		.min_interval_ms = 100, /* the longest period of a bandwidth limit */
 		.share = GPU_HARD_CAP,
 		.guarantees = gpu->scale.guarantees,
@@ -534,14 +534,14 @@ static int softgpu_create(struct gpu *gpu, const char *id, int cap_pct, struct e
 		return r;
 	r = cgroup_open(&gpu->tree.host, group, &files);
 	if (r == 0) {
-		r = softgpu_cap_write(&files, &gpu->scale, cap_pct, cap_pct);
+		r = cap_write(&files, &gpu->scale, cap_pct, cap_pct);
 		cgroup_close(&files);
 	}
 	if (r == 0)
 		return 0;
 	(void)cgroup_remove(&gpu->tree.host, group);
 	return err_fail(reterr, -r, "vGPU %s: cap %d %% cannot be set: %s (allowed: %d..100)", id,
-			cap_pct, strerror(-r), softgpu_cap_floor(gpu->scale.gpu_cores));
+			cap_pct, strerror(-r), cap_floor(gpu->scale.gpu_cores));
 }
 
 static int softgpu_destroy(struct gpu *gpu, const char *id, struct err *reterr)
@@ -551,9 +551,8 @@ static int softgpu_destroy(struct gpu *gpu, const char *id, struct err *reterr)
 
 static int read_vgpu_cap(const struct gpu_vgpu *vgpu, double *ret_share, int *ret_cap_pct)
 {
-	return softgpu_cap_read(&vgpu->files, vgpu->scale,
-				vgpu->ceiling_written ? vgpu->ceiling_pct : 0, ret_share,
-				ret_cap_pct);
+	return cap_read(&vgpu->files, vgpu->scale, vgpu->ceiling_written ? vgpu->ceiling_pct : 0,
+			ret_share, ret_cap_pct);
 }
 
 static void integrate(struct gpu_vgpu *vgpu, uint64_t now_mono_ns)
@@ -587,13 +586,13 @@ static int softgpu_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 				strerror(-r));
 	vgpu->scale = &gpu->scale;
 	/* another program may have created the group after the GPU was opened */
-	r = gpu->tree.dry_run ? 0 : softgpu_cap_convert(&vgpu->files, vgpu->scale);
+	r = gpu->tree.dry_run ? 0 : cap_convert(&vgpu->files, vgpu->scale);
 	if (r == 0)
 		r = identify(vgpu);
 	if (r == 0)
 		r = read_vgpu_cap(vgpu, &vgpu->share, &cap_pct);
 	if (r == 0)
-		r = softgpu_cap_read_ceiling(&vgpu->files, vgpu->scale, &vgpu->ceiling_pct);
+		r = cap_read_ceiling(&vgpu->files, vgpu->scale, &vgpu->ceiling_pct);
 	if (r < 0) {
 		cgroup_close(&vgpu->files);
 		return err_fail(reterr, -r, "vGPU %s: its cap cannot be read: %s", id,
@@ -656,7 +655,7 @@ static int softgpu_write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int ca
 	int r;
 
 	integrate(vgpu, now_mono_ns);
-	r = softgpu_cap_write(&vgpu->files, vgpu->scale, cap_pct, vgpu->ceiling_pct);
+	r = cap_write(&vgpu->files, vgpu->scale, cap_pct, vgpu->ceiling_pct);
 	if (r == 0)
 		vgpu->share = cap_pct / 100.0;
 	return r;
@@ -676,7 +675,7 @@ static int softgpu_write_ceiling(struct gpu_vgpu *vgpu, int ceiling_pct)
 	vgpu->ceiling_written = true;
 	if (!vgpu->scale->guarantees || cap_pct == 0)
 		return 0;
-	return softgpu_cap_write(&vgpu->files, vgpu->scale, cap_pct, ceiling_pct);
+	return cap_write(&vgpu->files, vgpu->scale, cap_pct, ceiling_pct);
 }
 
 static int softgpu_physical(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at_ns,

@@ -4,8 +4,8 @@
  * counters of the xe driver. Both simulated hosts use it: the kernel module
  * tests/kernel/gover_xe and gover-sim. Freestanding, as kernel/sched/quanta.h.
  */
-#ifndef SCHED_QUANTA_GPU_H
-#define SCHED_QUANTA_GPU_H
+#ifndef KERNEL_SCHED_QUANTA_GPU_H
+#define KERNEL_SCHED_QUANTA_GPU_H
 
 #include "kernel/sched/quanta.h"
 

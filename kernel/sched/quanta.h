@@ -23,8 +23,8 @@
  * Freestanding, as kernel/sched/sched.h: no libc, floating point, allocation or clock, and no
  * 64-bit division. The caller owns every struct, passes the time and does the locking.
  */
-#ifndef SCHED_QUANTA_H
-#define SCHED_QUANTA_H
+#ifndef KERNEL_SCHED_QUANTA_H
+#define KERNEL_SCHED_QUANTA_H
 
 #include <stdbool.h>
 #include <stddef.h>

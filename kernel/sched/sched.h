@@ -29,8 +29,8 @@
  * the time and does the locking. The function names differ from the kernel's sched_init(),
  * sched_tick() and similar functions.
  */
-#ifndef SCHED_SCHED_H
-#define SCHED_SCHED_H
+#ifndef KERNEL_SCHED_SCHED_H
+#define KERNEL_SCHED_SCHED_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -21,11 +21,11 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/linux/process.h"
 #include "base/unix-listener.h"
 #include "base/xalloc.h"
 #include "monitor/fps/fps.h"
 #include "monitor/fps/guests.h"
-#include "base/linux/process.h"
 #include "monitor/fps/totals.h"
 
 static void hello_unmap(const struct fps_page *page)

@@ -28,9 +28,9 @@
 #include "policy/baseline/assign.h"
 #include "policy/explain.h"
 #include "policy/fund.h"
+#include "policy/plan.h"
 #include "policy/share.h"
 #include "policy/signal.h"
-#include "policy/plan.h"
 
 /* Returns the claim after this period. */
 static int next_claim_pct(const struct policy_params *params, const struct policy_gpu *gpu,

@@ -21,9 +21,9 @@
 #include "policy/baseline/assign.h"
 #include "policy/explain.h"
 #include "policy/fund.h"
+#include "policy/plan.h"
 #include "policy/share.h"
 #include "policy/signal.h"
-#include "policy/plan.h"
 
 static int clamp(int value, int low, int high)
 {

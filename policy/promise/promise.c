@@ -8,8 +8,8 @@
 #include "policy/plan.h"
 #include "policy/promise/promise.h"
 #include "policy/promise/service.h"
-#include "policy/window.h"
 #include "policy/signal.h"
+#include "policy/window.h"
 
 /* Everything that the rules look at. */
 struct cause_facts {

@@ -8,8 +8,8 @@
 
 #include "policy/qos/demand.h"
 #include "policy/qos/moving.h"
-#include "policy/window.h"
 #include "policy/signal.h"
+#include "policy/window.h"
 
 /* While a vGPU is probed, its demand is estimated as this multiple of its use. */
 #define PROBE 3.0

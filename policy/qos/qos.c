@@ -18,13 +18,13 @@
 #include "base/number.h"
 #include "policy/explain.h"
 #include "policy/fund.h"
+#include "policy/plan.h"
 #include "policy/qos/allocation.h"
 #include "policy/qos/demand.h"
 #include "policy/qos/futures.h"
 #include "policy/qos/moving.h"
 #include "policy/qos/profit.h"
 #include "policy/signal.h"
-#include "policy/plan.h"
 
 static void explain_allocation(const struct policy_gpu *gpu, const struct policy_out *out,
 			       enum allocation result, const struct allocation_summary *summary,

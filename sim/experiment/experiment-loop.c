@@ -13,8 +13,8 @@
 #include "base/clock.h"
 #include "base/xalloc.h"
 #include "kernel/sched/sched.h"
-#include "sim/experiment/experiment.h"
 #include "sim/experiment/experiment-state.h"
+#include "sim/experiment/experiment.h"
 #include "sim/model/random.h"
 
 double experiment_now_s(const struct experiment *experiment)

@@ -17,7 +17,6 @@
 #include "base/terminal/cmdline.h"
 #include "base/xalloc.h"
 #include "sim/host/run.h"
-#include "sim/host/tree.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 

@@ -21,7 +21,6 @@
 #include "base/clock.h"
 #include "base/xalloc.h"
 #include "sim/host/run.h"
-#include "sim/host/tree.h"
 
 #define ADVANCE_MS 500
 

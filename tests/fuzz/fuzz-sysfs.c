@@ -200,11 +200,11 @@ static void read_cap(const struct cgroup_files *files)
 		int cap_pct, ceiling_pct;
 		double share;
 
-		if (softgpu_cap_read(files, &scale, 0, &share, &cap_pct) == 0) {
+		if (cap_read(files, &scale, 0, &share, &cap_pct) == 0) {
 			FUZZ_CHECK(cap_pct >= 0 && cap_pct <= 100);
 			FUZZ_CHECK(share >= 0 && share <= 1);
 		}
-		if (softgpu_cap_read_ceiling(files, &scale, &ceiling_pct) == 0)
+		if (cap_read_ceiling(files, &scale, &ceiling_pct) == 0)
 			FUZZ_CHECK(ceiling_pct >= 1 && ceiling_pct <= 100);
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Access to a GPU whose functions hang or are slow: no call waits for long, and nothing is lost.
- * And the choice of [gpu] sharing.
+ * Also tests the choice of [gpu] sharing.
  */
 #include <errno.h>
 #include <pthread.h>

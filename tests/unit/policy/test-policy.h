@@ -53,7 +53,7 @@ static inline int bench_scaled(int n)
 /* State of the random numbers: not 0. */
 static uint64_t random_state;
 
-/* Sets it to GOVER_TEST_SEED, which selects other tenants, or to @usual. */
+/* Sets the state to GOVER_TEST_SEED, which selects other tenants, or to @usual. */
 static inline void random_begin(uint64_t usual)
 {
 	const char *seed = getenv("GOVER_TEST_SEED");

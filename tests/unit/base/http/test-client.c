@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The HTTP client of gover-ctl: complete, incomplete and missing replies; token files, and URLs
+ * The HTTP client: complete, incomplete and missing replies; token files, and URLs
  * that a token must not be sent to. A child process acts as the daemon and sends one fixed reply
  * over a unix socket.
  */

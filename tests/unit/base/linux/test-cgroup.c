@@ -154,7 +154,7 @@ TEST(finds_the_group_of_a_process)
 	}
 }
 
-/* Returns the same ratio as to_ratio() of kernel/sched/core.c. Control groups of version 1
+/* Returns the same ratio as to_ratio() of kernel/sched/core.c of Linux. Control groups of version 1
  * compare these ratios. */
 static uint64_t kernel_ratio(const struct cgroup_limit *limit)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a client sends to the arbiter: hello and welcome are parsed strictly, packets keep their
- * descriptors, and a page in shared memory yields bounded values, whatever the client writes.
+ * Messages between a client and the arbiter: hello and welcome are parsed strictly, and packets
+ * keep their descriptors. A page in shared memory yields bounded values, whatever the client
+ * writes.
  */
 #include <errno.h>
 #include <fcntl.h>

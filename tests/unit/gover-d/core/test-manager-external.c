@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * External changes while the daemon runs: vGPUs that are removed, cannot be adopted or are created
- * again, and caps that another program writes.
+ * External changes while the daemon runs or is stopped: vGPUs that are removed, cannot be adopted
+ * or are created again, and caps that another program writes.
  */
 #include <fcntl.h>
 
@@ -34,6 +34,7 @@ TEST(an_unsold_vgpu_that_disappears_is_forgotten_at_once)
 		strstr(decisions_after(m->decisions, decisions_last_id(m->decisions) - 1)->why,
 		       "without a contract vanished"));
 	assert_false(contracts_file_contains("\"c\""));
+	assert_true(contracts_file_contains("\"a\""));
 	assert_true(contracts_file_contains("\"a\""));
 	tick(5);
 	assert_null(find_active_alert(ALERT_VGPU_MISSING, "c"));

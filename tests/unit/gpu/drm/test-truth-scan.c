@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tests the source fdinfo on folders instead of /proc and /sys: what it counts, and what it reports
- * if it sees no client. The tenant of a process is its pid / 100.
+ * if it sees no client. The tenant of a process is its pid / 100; below pid 100 none,
+ * from pid 900 on unknown.
  */
 #include "gpu/drm/source-fdinfo.c"
 #include "gpu/drm/truth.h"

@@ -145,7 +145,7 @@ TEST(the_cap_is_the_limit_or_the_share)
 			  rows[k].share_pct ? rows[k].share_pct * host.version->weight_of_1_pct
 					    : host.version->default_weight);
 		files = open_group();
-		assert_int_equal(softgpu_cap_read(&files, rows[k].scale, 0, &share, &cap), 0);
+		assert_int_equal(cap_read(&files, rows[k].scale, 0, &share, &cap), 0);
 		assert_int_equal(cap, rows[k].cap_pct);
 		assert_true(fabs(share - rows[k].share) < 1e-9);
 		cgroup_close(&files);
@@ -168,14 +168,13 @@ TEST(a_written_cap_keeps_the_ceiling_and_raises_it_if_needed)
 		set_group(10, host.version->default_weight);
 		files = open_group();
 		assert_int_equal(
-			softgpu_cap_write(&files, &guarantee, rows[k].cap_pct, rows[k].ceiling_pct),
-			0);
-		assert_int_equal(softgpu_cap_read(&files, &guarantee, 0, &share, &cap), 0);
+			cap_write(&files, &guarantee, rows[k].cap_pct, rows[k].ceiling_pct), 0);
+		assert_int_equal(cap_read(&files, &guarantee, 0, &share, &cap), 0);
 		assert_int_equal(cap, rows[k].cap_pct);
-		assert_int_equal(softgpu_cap_read_ceiling(&files, &guarantee, &ceiling), 0);
+		assert_int_equal(cap_read_ceiling(&files, &guarantee, &ceiling), 0);
 		assert_int_equal(ceiling, rows[k].limit_pct);
-		assert_int_equal(softgpu_cap_write(&files, &guarantee, 0, 50), -EINVAL);
-		assert_int_equal(softgpu_cap_write(&files, &guarantee, 101, 50), -EINVAL);
+		assert_int_equal(cap_write(&files, &guarantee, 0, 50), -EINVAL);
+		assert_int_equal(cap_write(&files, &guarantee, 101, 50), -EINVAL);
 		cgroup_close(&files);
 	}
 }
@@ -215,7 +214,7 @@ TEST(groups_of_the_other_sharing_are_converted_once)
 				  : host.version->default_weight);
 		for (int t = 0; t < times; t++) {
 			files = open_group();
-			assert_int_equal(softgpu_cap_convert(&files, rows[k].to), 0);
+			assert_int_equal(cap_convert(&files, rows[k].to), 0);
 			cgroup_close(&files);
 			/* A plain file keeps the end of a longer old text. */
 			weight = atoi(get(weight_file()));
@@ -234,7 +233,7 @@ TEST(groups_of_the_other_sharing_are_converted_once)
 					 ? rows[k].new_share_pct * host.version->weight_of_1_pct
 					 : host.version->default_weight);
 		files = open_group();
-		assert_int_equal(softgpu_cap_read(&files, &hard, 0, &share, &limit_pct), 0);
+		assert_int_equal(cap_read(&files, &hard, 0, &share, &limit_pct), 0);
 		assert_int_equal(limit_pct, rows[k].new_limit_pct);
 		cgroup_close(&files);
 	}
@@ -257,13 +256,12 @@ TEST(without_a_weight_there_is_no_guarantee)
 		assert_true(files.weight < 0);
 		assert_int_equal(cgroup_write_share(&files, 20), -EOPNOTSUPP);
 		assert_int_equal(cgroup_clear_share(&files), -EOPNOTSUPP);
-		assert_int_equal(softgpu_cap_write(&files, &guarantee, 20, 50), -EOPNOTSUPP);
-		assert_int_equal(softgpu_cap_read(&files, &guarantee, 0, &share, &cap),
-				 -EOPNOTSUPP);
-		assert_int_equal(softgpu_cap_convert(&files, &guarantee), -EOPNOTSUPP);
-		assert_int_equal(softgpu_cap_convert(&files, &hard), 0);
-		assert_int_equal(softgpu_cap_write(&files, &hard, 20, 0), 0);
-		assert_int_equal(softgpu_cap_read(&files, &hard, 0, &share, &cap), 0);
+		assert_int_equal(cap_write(&files, &guarantee, 20, 50), -EOPNOTSUPP);
+		assert_int_equal(cap_read(&files, &guarantee, 0, &share, &cap), -EOPNOTSUPP);
+		assert_int_equal(cap_convert(&files, &guarantee), -EOPNOTSUPP);
+		assert_int_equal(cap_convert(&files, &hard), 0);
+		assert_int_equal(cap_write(&files, &hard, 20, 0), 0);
+		assert_int_equal(cap_read(&files, &hard, 0, &share, &cap), 0);
 		assert_int_equal(cap, 20);
 		cgroup_close(&files);
 	}

@@ -378,7 +378,7 @@ TEST(three_hundred_programs_are_counted_at_once)
 	assert_int_equal(stats().refused, 0);
 }
 
-/* --- which counters of a page the hub believes --- */
+/* --- the counters of a page that the hub counts --- */
 
 /* An implausible increase is ignored. Later plausible increases count. */
 TEST(implausible_counters_are_ignored)

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "gpu/softgpu/cgroup-tree.h"
+#include "gpu/cgroup-tree.h"
 
 #define ROOT_DEFAULT	"gover"
 #define MEMBER_TEXT_MAX (64 * 1024)
