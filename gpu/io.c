@@ -16,8 +16,6 @@
 #include "base/xalloc.h"
 #include "gpu/io.h"
 
-#define WAIT_MAX_NS (GPU_IO_WAIT_MS * NS_PER_MS)
-
 /* Makes a call that the backend may not have. */
 #define CALL_IF(ops, name, ...) ((ops)->name ? (ops)->name(__VA_ARGS__) : -EOPNOTSUPP)
 
@@ -457,21 +455,22 @@ static uint64_t silence_ns(const struct gpu_io *io, uint64_t now_ns)
 	return now_ns - started_ns;
 }
 
-/* The time to wait grows by half of the time that passes, up to WAIT_MAX_NS. */
+/* The time to wait grows by half of the time that passes, up to the longest wait. */
 static uint64_t refill(struct gpu_io_patience *patience, uint64_t now_ns)
 {
+	uint64_t max_ns = patience->max_ns ? patience->max_ns : GPU_IO_WAIT_MS * NS_PER_MS;
 	uint64_t left_ns = patience->left_ns + (now_ns - patience->at_ns) / 2;
 
-	if (!patience->at_ns || left_ns > WAIT_MAX_NS)
-		left_ns = WAIT_MAX_NS;
-	*patience = (struct gpu_io_patience){.left_ns = left_ns, .at_ns = now_ns};
+	if (!patience->at_ns || left_ns > max_ns)
+		left_ns = max_ns;
+	patience->left_ns = left_ns;
+	patience->at_ns = now_ns;
 	return left_ns;
 }
 
-static void wait_for(struct gpu_io *io, bool (*is_over)(const struct gpu_io *io), int wait_ms)
+static void wait_for(struct gpu_io *io, bool (*is_over)(const struct gpu_io *io), uint64_t wait_ns)
 {
-	uint64_t now_ns = clock_now().mono_ns, left_ns = refill(io->patience, now_ns);
-	uint64_t wait_ns = (uint64_t)wait_ms * NS_PER_MS, waited_ns;
+	uint64_t now_ns = clock_now().mono_ns, left_ns = refill(io->patience, now_ns), waited_ns;
 	uint64_t until_ns = now_ns + (wait_ns < left_ns ? wait_ns : left_ns);
 
 	if (is_over(io) || silence_ns(io, now_ns))
@@ -579,8 +578,8 @@ static void stop_thread(struct gpu_io *io)
 	pthread_mutex_lock(&io->lock);
 	io->stop = true;
 	pthread_cond_signal(&io->work);
-	*io->patience = (struct gpu_io_patience){0};
-	wait_for(io, has_stopped, GPU_IO_WAIT_MS);
+	io->patience->at_ns = 0;
+	wait_for(io, has_stopped, UINT64_MAX);
 	stopped = io->stopped;
 	io->orphaned = !stopped;
 	if (!stopped)
@@ -686,7 +685,7 @@ const struct gpu_io_sweep *gpu_io_take_sweep(struct gpu_io *io, int wait_ms)
 
 	if (io->threaded) {
 		pthread_mutex_lock(&io->lock);
-		wait_for(io, is_swept, wait_ms);
+		wait_for(io, is_swept, (uint64_t)wait_ms * NS_PER_MS);
 	}
 	ended = io->sweep_state == SWEEP_ENDED;
 	if (ended)
@@ -711,7 +710,7 @@ static int call_in_thread(struct gpu_io *io, struct call *call)
 		io->call = *call;
 		io->call_state = CALL_WAITING;
 		pthread_cond_signal(&io->work);
-		wait_for(io, is_answered, GPU_IO_WAIT_MS);
+		wait_for(io, is_answered, UINT64_MAX);
 		if (io->call_state == CALL_ENDED) {
 			*call = io->call;
 			r = call->result;

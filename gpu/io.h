@@ -11,8 +11,8 @@
  * - A single call runs between two steps of a sweep. If it does not end in time, it returns
  *   -ETIMEDOUT. A write that timed out may still take effect later.
  *
- * The GPUs of a caller share one struct gpu_io_patience: it limits a wait to GPU_IO_WAIT_MS, and
- * all waits together to about half of the time of the caller. While a GPU does not answer at all,
+ * The GPUs of a caller share one struct gpu_io_patience: it limits a wait to its @max_ns, and all
+ * waits together to about half of the time of the caller. While a GPU does not answer at all,
  * calls return -ETIMEDOUT at once.
  *
  * All functions are called by one thread, which owns the struct gpu_io.
@@ -26,8 +26,9 @@
 #define GPU_IO_VGPUS_MAX  256 /* largest number of vGPUs in a sweep */
 #define GPU_IO_LISTED_MAX 512 /* largest number of vGPUs in a listing */
 
-/* The time for which the caller may still wait. Zero-initialised; only gpu_io changes it. */
+/* The time for which the caller may still wait. Zero-initialised; only gpu_io changes @left_ns. */
 struct gpu_io_patience {
+	uint64_t max_ns; /* set by the caller: the longest wait; 0: GPU_IO_WAIT_MS */
 	uint64_t left_ns;
 	uint64_t at_ns; /* monotonic time of @left_ns; 0: not used yet */
 };

@@ -547,6 +547,7 @@ int manager_restore(const struct config *config, struct err *reterr)
 
 	m->lock_fd = -1;
 	m->config = *config;
+	m->host.patience.max_ns = 10 * NS_PER_S; /* no loop waits for a restore */
 	/* An initial cap is written whether caps are guarantees or limits. */
 	for (int i = 0; i < m->config.n_gpus; i++)
 		m->config.gpus[i].gpu.any_sharing = true;

@@ -3,8 +3,6 @@
 #ifndef SIM_HOST_RUN_H
 #define SIM_HOST_RUN_H
 
-#include <stdbool.h>
-
 #include "base/err.h"
 #include "sim/experiment/best-schedule.h"
 #include "sim/host/tree.h"

@@ -37,7 +37,7 @@ static int cap_pct(const struct program *program)
 	double share;
 	int pct;
 
-	must(softgpu_cap_read(&program->files, &scale, /* ceiling_pct= */ 0, &share, &pct), "cap");
+	must(cap_read(&program->files, &scale, /* ceiling_pct= */ 0, &share, &pct), "cap");
 	return pct;
 }
 

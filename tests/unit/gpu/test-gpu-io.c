@@ -333,6 +333,18 @@ TEST(a_hanging_read_delays_neither_the_caller_nor_later_sweeps)
 	assert_int_equal(take_sweep()->samples[2].read_error, 0);
 }
 
+TEST(a_caller_without_a_loop_waits_longer)
+{
+	struct gpu_reading reading;
+
+	fake.delay_ms = GPU_IO_WAIT_MS + 200;
+	patience = (struct gpu_io_patience){.max_ns = LONG_S * NS_PER_S};
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(gpu_io_read(io, vgpus[0], 0, &reading), 0);
+	patience = (struct gpu_io_patience){0};
+	assert_int_equal(gpu_io_read(io, vgpus[0], 0, &reading), -ETIMEDOUT);
+}
+
 TEST(a_write_that_hangs_takes_effect_later_and_is_not_repeated)
 {
 	int cap_pct;
