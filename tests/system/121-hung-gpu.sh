@@ -12,7 +12,7 @@ can_boot
 gpu_lines='lease_ms = 0'
 gvt_install good bad
 sim=$mounted # of the GPU bad
-hang() { kill -STOP "$sim"; }
+hang() { fuse_hang "$sim"; }
 answer() { kill -CONT "$sim"; }
 cleanup="kill -CONT $sim 2>/dev/null; $cleanup" # a stopped process ignores SIGTERM
 gvt_boot

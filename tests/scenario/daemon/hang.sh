@@ -11,7 +11,7 @@ speed = 5
 sharing = hard"
 host_setup
 loop_conf
-hang() { kill -STOP "$mounted"; }
+hang() { fuse_hang "$mounted"; }
 answer() { kill -CONT "$mounted"; }
 cleanup="kill -CONT $mounted 2>/dev/null; $cleanup" # a stopped process ignores SIGTERM
 alias_curl() { curl -sS -m 2 --unix-socket "$sock" "$@"; }
