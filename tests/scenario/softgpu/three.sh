@@ -54,7 +54,7 @@ contend() { # contend SHARING
   for v in a b c; do
     echo "# $v: cap $(get /v1/vgpus/$v .cap_pct) %, $(last "$v" 10 'round(avg(fps), 1)') FPS, shortfall $(shortfall_pct "$v") %"
   done
-  # The kernel takes up to 2 points from a cap (see base/linux/cgroup-limit.c), and other programs of the host may take more.
+  # A group gets up to 2 points less than its cap (base/linux/cgroup-limit.c), and less than that on a busy host.
   for v in a b; do
     ok "$1: the shortfall of $v is small" less "$(shortfall_pct "$v")" 10
   done
