@@ -137,15 +137,14 @@ name_vgpu() { # name_vgpu NAME: sets $uuid and $uuid_NAME to a new UUID
   eval "uuid_$1=\$uuid"
 }
 
-# Creates a vGPU on the bus. If the daemon sets a cap between the two writes, the initial cap can no longer change, so
-# the vGPU is created again.
+# Creates a vGPU on the bus. The daemon is paused meanwhile: it must not read the vGPU before its initial cap is written.
 make_on_bus() { # make_on_bus UUID CAP
-  for _ in 1 2 3 4 5; do
-    echo "$1" >"$host_parent/mdev_supported_types/$type_of_all/create" || return 1
-    (echo "$2" >"$host_parent/$1/intel_vgpu/initial_cap") 2>/dev/null && return 0
-    echo 1 >"$host_parent/$1/remove"
-  done
-  return 1
+  [ -z "${daemon_pid:-}" ] || kill -STOP "$daemon_pid"
+  made=1
+  echo "$1" >"$host_parent/mdev_supported_types/$type_of_all/create" &&
+    echo "$2" >"$host_parent/$1/intel_vgpu/initial_cap" && made=0
+  [ -z "${daemon_pid:-}" ] || kill -CONT "$daemon_pid"
+  return $made
 }
 
 answered_contract() { # answered_contract UUID INITIAL_CAP: false if the GPU did not answer in time

@@ -7,12 +7,6 @@ GOVER_HOST=fuse
 load_driver() { # load_driver KIND
   fuse_mount "$dir/sys" --kind "$1" --speed "$speed"
 }
-load_driver_with_vgpu() { # the daemon must not read the vGPU before its initial cap is written
-  kill -STOP "$daemon_pid"
-  load_driver gvt
-  make_on_bus "$uuid" 60
-  kill -CONT "$daemon_pid"
-}
 stale() { # stale TEXT: the alert names the GPU and contains TEXT
   that /v1/alerts ".alerts | any(.name == \"telemetry_stale\" and .gpu == \"gpu0\" and (.text | contains(\"$1\")))"
 }
@@ -47,7 +41,8 @@ ok "it is read" until_ok 20 knows 60
 
 fuse_unmount
 ok "the driver is unloaded: an alert" until_ok 20 stale 'the vGPUs of GPU gpu0 cannot be listed: '"$host_parent"': No such file or directory (is the driver loaded?)'
-load_driver_with_vgpu
+load_driver gvt
+make_on_bus "$uuid" 60
 ok "the driver is loaded again: the vGPU is found again" until_ok 60 knows 60
 ok "the alert is cleared" until_ok 30 alerts 0 telemetry_stale
 
@@ -60,7 +55,8 @@ ok "no alert says that the vGPU does not exist" alerts 0 vgpu_missing
 is "its promise does not count as kept" "$(get "/v1/vgpus/$uuid" '.promise == "kept"')" false
 "$B/gover-d" --config "$conf" --state-dir "$dir/state" --restore 2>"$dir/restored"
 ok "--restore beside a daemon fails at once" grep -q 'another gover-d' "$dir/restored"
-load_driver_with_vgpu
+load_driver gvt
+make_on_bus "$uuid" 60
 ok "the vGPU is adopted when the driver is loaded" until_ok 60 knows 60
 is "no cap counts as changed externally" "$(decided foreign_write)" 0
 fuse_unmount
