@@ -81,7 +81,7 @@ static const struct observer authn_observer = {
 static int make_api(struct daemon *d, struct err *reterr)
 {
 	d->authn = authn_new();
-	d->api = api_new(d->manager, manager_view(d->manager), d->authn);
+	d->api = api_new(manager_changes(d->manager), manager_view(d->manager), d->authn);
 	if (!d->api || manager_observe(d->manager, &authn_observer, d) < 0 ||
 	    manager_observe(d->manager, &api_observer, d->api) < 0)
 		return err_fail(reterr, EIO, "the API cannot be created");

@@ -45,7 +45,7 @@ void api_ack_alert(struct api *api, struct api_request *request)
 		return;
 	change = api_change_new(api, request, reply_ack);
 	change->number = id;
-	api_change_begun(change, control_alert_ack(api->manager, id, request->principal.name,
+	api_change_begun(change, control_alert_ack(api->changes, id, request->principal.name,
 						   api_change_done(change), &change->err));
 }
 
@@ -120,7 +120,7 @@ void api_post_silence(struct api *api, struct api_request *request)
 		return;
 	}
 	change = api_change_new(api, request, reply_added);
-	api_change_begun(change, control_silence_add(api->manager, &wanted.silence,
+	api_change_begun(change, control_silence_add(api->changes, &wanted.silence,
 						     api_change_done(change), &change->err));
 }
 
@@ -132,7 +132,7 @@ void api_delete_silence(struct api *api, struct api_request *request)
 	if (api_param_number(request, &id) < 0)
 		return;
 	change = api_change_new(api, request, api_change_reply_none);
-	api_change_begun(change, control_silence_remove(api->manager, id, api_change_done(change),
+	api_change_begun(change, control_silence_remove(api->changes, id, api_change_done(change),
 							&change->err));
 }
 

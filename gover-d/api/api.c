@@ -105,11 +105,11 @@ static struct events *make_events(void)
 	return events_new(boot);
 }
 
-struct api *api_new(struct manager *manager, const struct view *view, struct authn *authn)
+struct api *api_new(struct changes *changes, const struct view *view, struct authn *authn)
 {
 	struct api *api = xcalloc(1, sizeof(*api));
 
-	api->manager = manager;
+	api->changes = changes;
 	api->view = view;
 	api->authn = authn;
 	api->events = make_events();
@@ -422,7 +422,7 @@ void api_resume(struct api *api)
 		const struct change_subject *conflict = &parked->conflict;
 		struct api_request *request;
 
-		if (change_conflicts(api->manager, conflict) ||
+		if (change_conflicts(api->changes, conflict) ||
 		    (api->saving_tokens && conflict->other &&
 		     strcmp(conflict->other, API_TOKENS) == 0)) {
 			at = &parked->next;

@@ -12,14 +12,14 @@
 
 struct api;
 struct authn;
-struct manager;
+struct changes;
 struct view;
 
 /*
- * Returns a new api; NULL: the kernel has no random numbers. @manager, @view and @authn must
- * outlive the api. Handlers read @view and change the host through @manager.
+ * Returns a new api; NULL: the kernel has no random numbers. @changes, @view and @authn must
+ * outlive the api. Handlers read @view and change the host through @changes.
  */
-struct api *api_new(struct manager *manager, const struct view *view, struct authn *authn);
+struct api *api_new(struct changes *changes, const struct view *view, struct authn *authn);
 struct api *api_free(struct api *api); /* accepts NULL; returns NULL */
 
 /*

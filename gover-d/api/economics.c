@@ -12,6 +12,7 @@
 #include "gover-d/api/fetch.h"
 #include "gover-d/api/handler.h"
 #include "gover-d/config/config.h"
+#include "gover-d/core/change.h"
 #include "gover-d/core/ledger.h"
 #include "gover-d/util/json.h"
 
@@ -274,6 +275,6 @@ void api_get_economics(struct api *api, struct api_request *request)
 		return;
 	e->fetch.from_ms = from_ms;
 	e->fetch.to_ms = to_ms;
-	ledger_flush(api->manager);
+	ledger_flush(api->changes->tick);
 	api_fetch_submit(api, request, &e->fetch);
 }

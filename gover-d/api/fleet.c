@@ -176,7 +176,7 @@ void api_put_fleet(struct api *api, struct api_request *request)
 		problem_reply_error(request, r == -EINVAL ? CONTROL_E_INVALID : r, &err);
 		return;
 	}
-	control_fleet_report(api->manager, &report, clock_now());
+	control_fleet_report(api->changes, &report, clock_now());
 	api_get_fleet(api, request);
 }
 
@@ -234,7 +234,7 @@ void api_post_migration(struct api *api, struct api_request *request)
 	if (r == -EINVAL)
 		r = CONTROL_E_INVALID;
 	if (r == 0)
-		r = control_fleet_migration(api->manager, request->param, &migration, clock_now(),
+		r = control_fleet_migration(api->changes, request->param, &migration, clock_now(),
 					    &err);
 	if (r != 0)
 		problem_reply_error(request, r, &err);

@@ -34,7 +34,7 @@ struct events;
 struct follower;
 
 struct api {
-	struct manager *manager; /* used by requests that change something */
+	struct changes *changes; /* for requests that change something */
 	const struct view *view;
 	struct events *events;
 	int64_t sent_decision;	    /* id of the last decision that was added to events */

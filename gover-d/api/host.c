@@ -154,7 +154,7 @@ void api_patch_gpu(struct api *api, struct api_request *request)
 	if (api_etag_check(request, tag) < 0)
 		return;
 	change = api_change_new(api, request, reply_change);
-	api_change_begun(change, control_gpu_change(api->manager, request->param,
+	api_change_begun(change, control_gpu_change(api->changes, request->param,
 						    fields & GPU_MODE ? &wanted.mode : NULL,
 						    fields & GPU_SELLING ? &wanted.selling : NULL,
 						    api_change_done(change), &change->err));

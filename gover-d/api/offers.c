@@ -60,7 +60,7 @@ void api_claim_offer(struct api *api, struct api_request *request)
 		.holder = request->idempotency_key ? request->idempotency_key : "",
 		.fields = fields,
 	};
-	api_change_begun(change, control_offer_claim(api->manager, &claim, &contract,
+	api_change_begun(change, control_offer_claim(api->changes, &claim, &contract,
 						     api_change_done(change), &change->err));
 }
 
@@ -106,7 +106,7 @@ void api_hold_offer(struct api *api, struct api_request *request)
 	}
 	change = api_change_new(api, request, reply_held);
 	change->number = id;
-	api_change_begun(change, control_offer_hold(api->manager, id, wanted.holder, wanted.ttl_s,
+	api_change_begun(change, control_offer_hold(api->changes, id, wanted.holder, wanted.ttl_s,
 						    api_change_done(change), &change->err));
 }
 
@@ -118,6 +118,6 @@ void api_delete_offer(struct api *api, struct api_request *request)
 	if (api_param_number(request, &id) < 0)
 		return;
 	change = api_change_new(api, request, api_change_reply_none);
-	api_change_begun(change, control_offer_close(api->manager, id, api_change_done(change),
+	api_change_begun(change, control_offer_close(api->changes, id, api_change_done(change),
 						     &change->err));
 }

@@ -142,6 +142,6 @@ void api_patch_policy(struct api *api, struct api_request *request)
 	if (api_etag_check(request, tag) < 0)
 		return;
 	change = api_change_new(api, request, reply_policy);
-	api_change_begun(change, control_policy_change(api->manager, request->object,
+	api_change_begun(change, control_policy_change(api->changes, request->object,
 						       api_change_done(change), &change->err));
 }

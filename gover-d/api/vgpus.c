@@ -179,7 +179,7 @@ void api_post_vgpu(struct api *api, struct api_request *request)
 	change = api_change_new(api, request, reply_created);
 	memcpy(change->id, contract.id, sizeof(change->id));
 	memcpy(change->body_hash, contract.claim_body, sizeof(change->body_hash));
-	api_change_begun(change, control_vgpu_add(api->manager, &contract, api_change_done(change),
+	api_change_begun(change, control_vgpu_add(api->changes, &contract, api_change_done(change),
 						  &change->err));
 }
 
@@ -247,7 +247,7 @@ static void patch_contract(struct api *api, struct api_request *request, etag_fn
 	    api_etag_check(request, tag) == 0) {
 		change = api_change_new(api, request, reply);
 		api_change_begun(change,
-				 control_vgpu_change(api->manager, request->param, fields, &values,
+				 control_vgpu_change(api->changes, request->param, fields, &values,
 						     api_change_done(change), &change->err));
 	}
 	contract_fini(&values);
@@ -276,6 +276,6 @@ void api_delete_vgpu(struct api *api, struct api_request *request)
 	if (api_etag_check(request, tag) < 0)
 		return;
 	change = api_change_new(api, request, api_change_reply_none);
-	api_change_begun(change, control_vgpu_remove(api->manager, request->param,
+	api_change_begun(change, control_vgpu_remove(api->changes, request->param,
 						     api_change_done(change), &change->err));
 }

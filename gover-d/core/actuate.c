@@ -11,7 +11,7 @@
 /* False: nothing may change the caps of this GPU. */
 static bool writes(const struct actuator *actuator, const struct host_gpu *gpu)
 {
-	return !actuator->dry_run && !gpu->traits.observes;
+	return !actuator->settings->dry_run && !gpu->traits.observes;
 }
 
 bool actuate_is_ours(const struct actuator *actuator, const struct vgpu *vgpu, int cap_pct)
@@ -257,7 +257,7 @@ int actuate_plan_lease(const struct actuator *actuator, const struct host_gpu *g
 	bool observed = gpu->mode == GPU_MODE_OBSERVE;
 	int lease_ms = observed ? 0 : gpu->config.lease_ms;
 
-	if (actuator->dry_run || !gpu_io_has_leases(gpu->io))
+	if (actuator->settings->dry_run || !gpu_io_has_leases(gpu->io))
 		return -1;
 	/* In mode observe, do not end the leases of other programs. */
 	if (lease_ms == 0 && (vgpu->lease_off || (observed && !vgpu->renewed_ns)))
@@ -292,7 +292,7 @@ void actuate_initial_cap(struct actuator *actuator, struct host_gpu *gpu, struct
 {
 	int is_pct, r;
 
-	if (actuator->dry_run || gpu->mode == GPU_MODE_OBSERVE ||
+	if (actuator->settings->dry_run || gpu->mode == GPU_MODE_OBSERVE ||
 	    gpu_io_read_initial_cap(gpu->io, vgpu->device, &is_pct) < 0 ||
 	    is_pct == initial_cap_pct)
 		return;
@@ -313,7 +313,7 @@ int actuate_memory(struct actuator *actuator, struct host_gpu *gpu, struct vgpu 
 {
 	int r;
 
-	if (actuator->dry_run || !gpu->traits.limits_memory ||
+	if (actuator->settings->dry_run || !gpu->traits.limits_memory ||
 	    (vgpu->memory_known && vgpu->memory_mib == memory_mib))
 		return 0;
 	r = gpu_io_write_memory(gpu->io, vgpu->device, (uint64_t)memory_mib << 20);
@@ -365,7 +365,7 @@ int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu 
 	int last_pct = 0, intent_pct = 0, r;
 	bool known = cap_journal_get(actuator->journal, id, &last_pct, &intent_pct);
 
-	if (actuator->dry_run)
+	if (actuator->settings->dry_run)
 		return err_condition(reterr, CONTROL_E_DRY_RUN, "vGPU %s: not created in a dry run",
 				     id);
 	r = cap_journal_set(actuator->journal, id, cap_pct, cap_pct);
@@ -399,7 +399,7 @@ int actuate_destroy(struct actuator *actuator, struct host_gpu *gpu, struct vgpu
 	const char *id = vgpu->contract.id;
 	int r;
 
-	if (actuator->dry_run)
+	if (actuator->settings->dry_run)
 		return err_condition(reterr, CONTROL_E_DRY_RUN, "vGPU %s: not removed in a dry run",
 				     id);
 	/*

@@ -12,6 +12,7 @@
 #ifndef GOVER_D_CORE_ACTUATE_H
 #define GOVER_D_CORE_ACTUATE_H
 
+#include "gover-d/config/settings.h"
 #include "gover-d/core/error.h"
 #include "gover-d/model/host.h"
 #include "gover-d/store/cap-journal.h"
@@ -20,8 +21,8 @@ struct history;
 
 struct actuator {
 	struct cap_journal *journal;
-	const struct history *history; /* records the cap writes; NULL: they are not recorded */
-	bool dry_run;
+	const struct history *history;	 /* records the cap writes; NULL: they are not recorded */
+	const struct settings *settings; /* in a dry run nothing is written */
 };
 
 /* A planned change of a cap and its result. */

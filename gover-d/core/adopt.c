@@ -15,7 +15,6 @@
 #include "gover-d/core/record.h"
 #include "gover-d/core/save.h"
 #include "gover-d/core/selling.h"
-#include "gover-d/core/state.h"
 #include "gover-d/util/log.h"
 #include "monitor/fps/fps.h"
 
@@ -52,7 +51,7 @@ static void pass_labels(struct host_gpu *gpu, struct vgpu *vgpu)
 				    err.msg);
 }
 
-static int attach_existing(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+static int attach_existing(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu,
 			   struct instant now, struct err *reterr)
 {
 	int found_pct, initial_pct, r;
@@ -65,7 +64,7 @@ static int attach_existing(struct manager *m, struct host_gpu *gpu, struct vgpu 
 	 * Renew the lease before the cap is read, so that the lease does not expire before the
 	 * first tick.
 	 */
-	actuate_lease(&m->actuator, gpu, vgpu, now);
+	actuate_lease(&caps->actuator, gpu, vgpu, now);
 	r = gpu_io_read_cap(gpu->io, vgpu->device, &found_pct);
 	if (r < 0) {
 		gpu_io_detach(gpu->io, vgpu->device);
@@ -79,7 +78,7 @@ static int attach_existing(struct manager *m, struct host_gpu *gpu, struct vgpu 
 			initial_pct = found_pct == 0 ? 100 : found_pct;
 		vgpu->contract.terms.initial_cap_pct = initial_pct;
 	}
-	cap_adopt(m, gpu, vgpu, found_pct, now);
+	cap_adopt(caps, gpu, vgpu, found_pct, now);
 	pass_labels(gpu, vgpu);
 	if (vgpu->removing)
 		log_notice("vGPU %s: its removal was interrupted; the vGPU exists, so its contract "
@@ -91,31 +90,31 @@ static int attach_existing(struct manager *m, struct host_gpu *gpu, struct vgpu 
 }
 
 /* Creates the missing vGPU of a contract again, with its last cap. */
-static int recreate_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+static int recreate_vgpu(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu,
 			 struct instant now, struct err *reterr)
 {
 	int cap_pct = vgpu->contract.terms.initial_cap_pct, last_pct, intent_pct;
 	int r;
 
-	if (cap_journal_get(m->actuator.journal, vgpu->contract.id, &last_pct, &intent_pct) &&
+	if (cap_journal_get(caps->actuator.journal, vgpu->contract.id, &last_pct, &intent_pct) &&
 	    last_pct > 0)
 		cap_pct = last_pct;
-	r = actuate_create(&m->actuator, gpu, vgpu, cap_pct, now, reterr);
+	r = actuate_create(&caps->actuator, gpu, vgpu, cap_pct, now, reterr);
 	if (r != 0)
 		return r < 0 ? r : -EIO; /* @reterr contains the reason */
 	pass_labels(gpu, vgpu);
 	gpu->caps_due = true;
-	record_decision(m, gpu, vgpu, DECISION_ADOPT, DECISION_WRITTEN, now,
+	record_decision(caps->recorder, gpu, vgpu, DECISION_ADOPT, DECISION_WRITTEN, now,
 			"vGPU %s did not exist and was created again with its last cap of %d %%",
 			vgpu->contract.id, cap_pct);
 	return 0;
 }
 
-static void drop_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu)
+static void drop_vgpu(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu)
 {
-	if (!m->actuator.dry_run)
-		(void)cap_journal_remove(m->actuator.journal, vgpu->contract.id);
-	frames_forget(&m->frames, vgpu->contract.id);
+	if (!caps->settings->dry_run)
+		(void)cap_journal_remove(caps->actuator.journal, vgpu->contract.id);
+	frames_forget(&caps->frames, vgpu->contract.id);
 	host_gpu_remove(gpu, vgpu);
 	vgpu_free(gpu, vgpu);
 }
@@ -124,61 +123,62 @@ static void drop_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu
  * Removes and frees a vGPU that was never sold and no longer exists. The caller saves the
  * contracts.
  */
-static void forget(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
+static void forget(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
 {
-	record_decision(m, gpu, vgpu, DECISION_MISSING, DECISION_NOTED, now,
+	record_decision(caps->recorder, gpu, vgpu, DECISION_MISSING, DECISION_NOTED, now,
 			"vGPU %s without a contract vanished from GPU %s", vgpu->contract.id,
 			gpu->config.name);
-	drop_vgpu(m, gpu, vgpu);
+	drop_vgpu(caps, gpu, vgpu);
 }
 
 /* A crash has interrupted the removal of @vgpu. It was removed, so its contract has ended. */
-static void end_removal(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+static void end_removal(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu,
 			struct instant now)
 {
-	record_decision(m, gpu, vgpu, DECISION_REMOVE, DECISION_NOTED, now,
+	record_decision(caps->recorder, gpu, vgpu, DECISION_REMOVE, DECISION_NOTED, now,
 			"vGPU %s does not exist, and its removal was requested before the last "
 			"crash: its contract of %d %% has ended",
 			vgpu->contract.id, vgpu->contract.terms.initial_cap_pct);
-	drop_vgpu(m, gpu, vgpu);
+	drop_vgpu(caps, gpu, vgpu);
 }
 
 /* Reserves the cap that the vGPU of a contract will have when it returns. */
-static void reserve_cap(const struct manager *m, const struct host_gpu *gpu, struct vgpu *vgpu)
+static void reserve_cap(const struct caps *caps, const struct host_gpu *gpu, struct vgpu *vgpu)
 {
 	int last_pct = 0, intent_pct;
 
-	(void)cap_journal_get(m->actuator.journal, vgpu->contract.id, &last_pct, &intent_pct);
-	vgpu->cap_pct = host_reserved_cap_pct(&m->params, gpu, &vgpu->contract, last_pct);
+	(void)cap_journal_get(caps->actuator.journal, vgpu->contract.id, &last_pct, &intent_pct);
+	vgpu->cap_pct =
+		host_reserved_cap_pct(&caps->settings->params, gpu, &vgpu->contract, last_pct);
 }
 
 /* Attaches the vGPU of a contract. If it does not exist, creates it again or forgets it. */
-static void adopt_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+static void adopt_vgpu(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu,
 		       struct instant now)
 {
 	struct err err = {""};
-	int r = attach_existing(m, gpu, vgpu, now, &err);
+	int r = attach_existing(caps, gpu, vgpu, now, &err);
 
 	if (r == -ENOENT && vgpu->removing) {
-		end_removal(m, gpu, vgpu, now);
+		end_removal(caps, gpu, vgpu, now);
 		return;
 	}
 	if (r == -ENOENT && vgpu->found) {
-		forget(m, gpu, vgpu, now);
+		forget(caps, gpu, vgpu, now);
 		return;
 	}
 	if (r == -ENOENT && gpu->traits.creates)
-		r = recreate_vgpu(m, gpu, vgpu, now, &err);
+		r = recreate_vgpu(caps, gpu, vgpu, now, &err);
 	if (r < 0)
 		log_warning("vGPU %s: %s; the contract stays in force", vgpu->contract.id, err.msg);
 	if (!vgpu->device)
-		reserve_cap(m, gpu, vgpu);
+		reserve_cap(caps, gpu, vgpu);
 }
 
 /* Ids are unique (store/contracts.c), and adopt_check() has checked the rest. */
-static int adopt_contract(struct manager *m, struct contract_entry *entry, struct instant now)
+static int adopt_contract(struct caps *caps, struct contract_entry *entry, struct instant now)
 {
-	struct host_gpu *gpu = host_find_gpu(&m->host, entry->contract.gpu);
+	struct host_gpu *gpu = host_find_gpu(caps->host, entry->contract.gpu);
 	struct vgpu *vgpu;
 
 	if (!gpu)
@@ -190,7 +190,7 @@ static int adopt_contract(struct manager *m, struct contract_entry *entry, struc
 	vgpu->removing = entry->removing;
 	host_gpu_insert(gpu, vgpu);
 	if (gpu->open)
-		adopt_vgpu(m, gpu, vgpu, now);
+		adopt_vgpu(caps, gpu, vgpu, now);
 	return 0;
 }
 
@@ -212,24 +212,25 @@ static int count_contracts(const struct contracts *contracts, const char *gpu)
 	return n;
 }
 
-int adopt_check(const struct manager *m, const struct contracts *contracts, struct err *reterr)
+int adopt_check(const struct caps *caps, const struct contracts *contracts, struct err *reterr)
 {
 	for (size_t i = 0; i < contracts->n_vgpus; i++) {
 		const struct contract *contract = &contracts->vgpus[i].contract;
 
-		if (!is_configured(&m->config, contract->gpu))
+		if (!is_configured(&caps->settings->config, contract->gpu))
 			return err_fail(reterr, ENOENT,
 					"%s: vgpus: element %zu: vGPU %s has a contract on GPU %s, "
 					"which is not configured",
-					m->contracts_path, i, contract->id, contract->gpu);
+					caps->store->contracts_path, i, contract->id,
+					contract->gpu);
 	}
-	for (int i = 0; i < m->config.n_gpus; i++) {
-		const char *gpu = m->config.gpus[i].gpu.name;
+	for (int i = 0; i < caps->settings->config.n_gpus; i++) {
+		const char *gpu = caps->settings->config.gpus[i].gpu.name;
 		int n = count_contracts(contracts, gpu);
 
 		if (n > POLICY_VGPUS_MAX)
 			return err_fail(reterr, EINVAL, "%s: GPU %s has %d contracts (limit %d)",
-					m->contracts_path, gpu, n, POLICY_VGPUS_MAX);
+					caps->store->contracts_path, gpu, n, POLICY_VGPUS_MAX);
 	}
 	return 0;
 }
@@ -238,11 +239,11 @@ int adopt_check(const struct manager *m, const struct contracts *contracts, stru
  * Marks each vGPU that is still on hold after an external change, so that its alert foreign_write
  * remains.
  */
-static void settle_alerts(struct manager *m)
+static void settle_alerts(struct caps *caps)
 {
-	for (size_t i = 0; i < alerts_count(m->alerts); i++) {
-		const struct alert *alert = alerts_at(m->alerts, i);
-		struct vgpu *vgpu = host_find_vgpu(&m->host, alert->vgpu, NULL);
+	for (size_t i = 0; i < alerts_count(caps->recorder->alerts); i++) {
+		const struct alert *alert = alerts_at(caps->recorder->alerts, i);
+		struct vgpu *vgpu = host_find_vgpu(caps->host, alert->vgpu, NULL);
 
 		if (alert->kind == ALERT_FOREIGN_WRITE && vgpu && vgpu->contract.held)
 			vgpu->foreign = true;
@@ -253,26 +254,26 @@ static void settle_alerts(struct manager *m)
  * Saves the contracts if vGPUs were put on hold or removed. Then continues or ends the offers and
  * alerts of the last run. @n_vgpus: number of vGPUs in the contracts file.
  */
-static void settle(struct manager *m, size_t n_vgpus, struct instant now)
+static void settle(struct caps *caps, size_t n_vgpus, struct instant now)
 {
 	bool foreign = false;
 	size_t adopted = 0;
 
-	for (int i = 0; i < m->host.n_gpus; i++) {
-		for (const struct vgpu *v = m->host.gpus[i].vgpus; v; v = v->next, adopted++)
+	for (int i = 0; i < caps->host->n_gpus; i++) {
+		for (const struct vgpu *v = caps->host->gpus[i].vgpus; v; v = v->next, adopted++)
 			foreign = foreign || v->foreign;
 	}
 	if (foreign || adopted != n_vgpus)
-		save_soon(m);
-	selling_resume(m, now);
-	settle_alerts(m);
+		save_soon(caps->store);
+	selling_resume(caps->sales, now);
+	settle_alerts(caps);
 }
 
-int adopt_host(struct manager *m, struct contracts *contracts, struct instant now,
+int adopt_host(struct caps *caps, struct contracts *contracts, struct instant now,
 	       struct err *reterr)
 {
 	for (int i = 0; i < contracts->n_gpus; i++) {
-		struct host_gpu *gpu = host_find_gpu(&m->host, contracts->gpus[i].name);
+		struct host_gpu *gpu = host_find_gpu(caps->host, contracts->gpus[i].name);
 
 		if (!gpu)
 			continue;
@@ -282,25 +283,25 @@ int adopt_host(struct manager *m, struct contracts *contracts, struct instant no
 		gpu->migrations_saved = moving_save(&gpu->view.moving);
 	}
 	for (size_t i = 0; i < contracts->n_vgpus; i++) {
-		int r = adopt_contract(m, &contracts->vgpus[i], now);
+		int r = adopt_contract(caps, &contracts->vgpus[i], now);
 
 		if (r < 0)
 			return err_fail(reterr, -r, "vGPU %s cannot be adopted: %s",
 					contracts->vgpus[i].contract.id, strerror(-r));
 	}
-	settle(m, contracts->n_vgpus, now);
+	settle(caps, contracts->n_vgpus, now);
 	return 0;
 }
 
-void adopt_gpu(struct manager *m, struct host_gpu *gpu, struct instant now)
+void adopt_gpu(struct caps *caps, struct host_gpu *gpu, struct instant now)
 {
 	for (struct vgpu *v = gpu->vgpus, *next; v; v = next) {
 		next = v->next;
 		if (!v->device)
-			adopt_vgpu(m, gpu, v, now);
+			adopt_vgpu(caps, gpu, v, now);
 	}
-	selling_set_units(m);
-	save_soon(m);
+	selling_set_units(caps->sales);
+	save_soon(caps->store);
 }
 
 static struct vgpu *new_found(const struct host_gpu *gpu, const char *id, int initial_cap_pct,
@@ -322,58 +323,58 @@ static struct vgpu *new_found(const struct host_gpu *gpu, const char *id, int in
  * The contract of this vGPU is lost. Puts the vGPU on hold, because any change of its cap could
  * break the contract.
  */
-static void hold_unknown(struct manager *m, const struct host_gpu *gpu, struct vgpu *vgpu,
+static void hold_unknown(struct caps *caps, const struct host_gpu *gpu, struct vgpu *vgpu,
 			 struct instant now)
 {
 	vgpu->contract.held = true;
 	vgpu->contract.held_cap_pct = vgpu->cap_pct;
-	record_decision(m, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
+	record_decision(caps->recorder, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
 			"the contract of vGPU %s on GPU %s is lost: the vGPU is on hold at its cap "
 			"of %d %% until it is released",
 			vgpu->contract.id, gpu->config.name, vgpu->cap_pct);
 }
 
-int adopt_found(struct manager *m, struct host_gpu *gpu, const char *id, int initial_cap_pct,
+int adopt_found(struct caps *caps, struct host_gpu *gpu, const char *id, int initial_cap_pct,
 		struct instant now, struct err *reterr)
 {
 	struct vgpu *vgpu = host_gpu_find_vgpu(gpu, id);
 	int last_pct, intent_pct, r;
-	bool lost = m->contracts_lost && !gpu->traits.observes &&
-		    cap_journal_get(m->actuator.journal, id, &last_pct, &intent_pct);
+	bool lost = caps->contracts_lost && !gpu->traits.observes &&
+		    cap_journal_get(caps->actuator.journal, id, &last_pct, &intent_pct);
 
 	if (vgpu)
-		return attach_existing(m, gpu, vgpu, now, reterr);
-	if (!id_valid(id) || host_find_vgpu(&m->host, id, NULL))
+		return attach_existing(caps, gpu, vgpu, now, reterr);
+	if (!id_valid(id) || host_find_vgpu(caps->host, id, NULL))
 		return -EINVAL;
 	if (gpu->n_vgpus == POLICY_VGPUS_MAX)
 		return err_fail(reterr, ENOSPC, "the GPU has %d vGPUs already (the limit)",
 				POLICY_VGPUS_MAX);
 	vgpu = new_found(gpu, id, initial_cap_pct, now);
-	r = attach_existing(m, gpu, vgpu, now, reterr);
+	r = attach_existing(caps, gpu, vgpu, now, reterr);
 	if (r < 0) {
 		vgpu_free(gpu, vgpu);
 		return r;
 	}
 	host_gpu_insert(gpu, vgpu);
 	if (lost)
-		hold_unknown(m, gpu, vgpu, now);
+		hold_unknown(caps, gpu, vgpu, now);
 	else if (gpu->traits.observes)
-		record_decision(m, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
+		record_decision(caps->recorder, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
 				"vGPU %s on GPU %s has no contract and is only observed", id,
 				gpu->config.name);
 	else
 		record_decision(
-			m, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
+			caps->recorder, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
 			"vGPU %s on GPU %s has no contract: its cap of %d %% counts as sold", id,
 			gpu->config.name, vgpu->contract.terms.initial_cap_pct);
-	save_soon(m);
+	save_soon(caps->store);
 	return 0;
 }
 
 /* --- vGPUs that appear and vanish --- */
 
 struct found_context {
-	struct manager *manager;
+	struct caps *caps;
 	struct host_gpu *gpu;
 	struct instant now;
 	int unnamed; /* number of vGPUs that cannot be adopted and whose names are not logged */
@@ -432,7 +433,7 @@ static void found_vgpu(struct found_context *c, const struct gpu_io_listed *list
 		v->listed = true;
 	if (v && v->device)
 		return;
-	r = adopt_found(c->manager, c->gpu, id, listed->initial_cap_pct, c->now, &err);
+	r = adopt_found(c->caps, c->gpu, id, listed->initial_cap_pct, c->now, &err);
 	if (r < 0 && r != -ENOENT) /* -ENOENT: the vGPU vanished meanwhile */
 		log_refused(c, id, &err);
 }
@@ -441,26 +442,26 @@ static void found_vgpu(struct found_context *c, const struct gpu_io_listed *list
  * Forgets vGPUs without a contract that an earlier daemon adopted and that have vanished. This
  * daemon has never sampled them, so only the listing shows that they are gone.
  */
-static void forget_unlisted(struct manager *m, struct host_gpu *gpu, struct instant now)
+static void forget_unlisted(struct caps *caps, struct host_gpu *gpu, struct instant now)
 {
 	for (struct vgpu *v = gpu->vgpus, *next; v; v = next) {
 		next = v->next;
 		if (!v->found || v->device || v->listed)
 			continue;
-		forget(m, gpu, v, now);
-		save_soon(m);
+		forget(caps, gpu, v, now);
+		save_soon(caps->store);
 	}
 }
 
-bool adopt_list_due(const struct manager *m, const struct host_gpu *gpu)
+bool adopt_list_due(const struct caps *caps, const struct host_gpu *gpu)
 {
-	return !gpu->traits.creates || m->host.ticks % LIST_PERIODS == 0;
+	return !gpu->traits.creates || caps->host->ticks % LIST_PERIODS == 0;
 }
 
-void adopt_listed(struct manager *m, struct host_gpu *gpu, const struct gpu_io_sweep *sweep,
+void adopt_listed(struct caps *caps, struct host_gpu *gpu, const struct gpu_io_sweep *sweep,
 		  struct instant now)
 {
-	struct found_context context = {.manager = m, .gpu = gpu, .now = now};
+	struct found_context context = {.caps = caps, .gpu = gpu, .now = now};
 	int r = sweep->list_error;
 
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
@@ -469,7 +470,7 @@ void adopt_listed(struct manager *m, struct host_gpu *gpu, const struct gpu_io_s
 		found_vgpu(&context, &sweep->listed[i]);
 	if (r == 0) {
 		drop_unlisted(&context);
-		forget_unlisted(m, gpu, now);
+		forget_unlisted(caps, gpu, now);
 	}
 	if (r < 0 && r != gpu->list_errno)
 		log_warning("GPU %s: the vGPUs cannot be listed: %s", gpu->config.name,
@@ -477,17 +478,17 @@ void adopt_listed(struct manager *m, struct host_gpu *gpu, const struct gpu_io_s
 	gpu->list_errno = r;
 }
 
-void adopt_lose(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
+void adopt_lose(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
 {
 	if (vgpu->found) {
 		gpu->lost_vgpu = true;
-		alerts_vgpu_removed(m->alerts, vgpu->contract.id);
-		offers_vgpu_removed(m->offers, vgpu->contract.id, now);
-		forget(m, gpu, vgpu, now);
-		save_soon(m);
+		alerts_vgpu_removed(caps->recorder->alerts, vgpu->contract.id);
+		offers_vgpu_removed(caps->sales->offers, vgpu->contract.id, now);
+		forget(caps, gpu, vgpu, now);
+		save_soon(caps->store);
 		return;
 	}
-	alerts_vgpu_changed(m->alerts, vgpu->contract.id);
+	alerts_vgpu_changed(caps->recorder->alerts, vgpu->contract.id);
 	gpu_io_detach(gpu->io, vgpu->device);
 	vgpu->device = NULL;
 	vgpu->renewed_ns = 0;
@@ -496,9 +497,9 @@ void adopt_lose(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, stru
 	memset(&vgpu->promise, 0, sizeof(vgpu->promise));
 	vgpu->broken_since_ms = 0;
 	vgpu->reported = false;
-	record_decision(m, gpu, vgpu, DECISION_MISSING, DECISION_NOTED, now,
+	record_decision(caps->recorder, gpu, vgpu, DECISION_MISSING, DECISION_NOTED, now,
 			"vGPU %s vanished from GPU %s; the contract stays in force",
 			vgpu->contract.id, gpu->config.name);
-	selling_close(m, gpu, now, "vGPU %s vanished from GPU %s", vgpu->contract.id,
+	selling_close(caps->sales, gpu, now, "vGPU %s vanished from GPU %s", vgpu->contract.id,
 		      gpu->config.name);
 }

@@ -3,10 +3,6 @@
 #include <errno.h>
 
 #include "gover-d/core/cap.h"
-#include "gover-d/core/record.h"
-#include "gover-d/core/save.h"
-#include "gover-d/core/state.h"
-#include "gover-d/core/tick-alerts.h"
 
 enum cap_origin {
 	CAP_OWN, /* a cap that the daemon wrote */
@@ -56,53 +52,53 @@ static enum cap_origin judge(const struct actuator *actuator, const struct host_
 	return judge_change(vgpu, cap_pct, false);
 }
 
-static void take_over(struct manager *m, struct vgpu *vgpu, int found_pct)
+static void take_over(struct caps *caps, struct vgpu *vgpu, int found_pct)
 {
 	vgpu->expected_cap_pct = found_pct;
 	vgpu->cap_pct = percent(found_pct);
-	if (!m->actuator.dry_run)
-		cap_journal_settle(m->actuator.journal, vgpu->contract.id, found_pct);
+	if (!caps->settings->dry_run)
+		cap_journal_settle(caps->actuator.journal, vgpu->contract.id, found_pct);
 }
 
-static void accept_initial(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+static void accept_initial(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu,
 			   int found_pct, struct instant now)
 {
-	take_over(m, vgpu, found_pct);
+	take_over(caps, vgpu, found_pct);
 	vgpu->contract.terms.initial_cap_pct = vgpu->cap_pct;
-	record_decision(m, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
+	record_decision(caps->recorder, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
 			"the initial cap of vGPU %s, which has no contract, was set to %d %%; this "
 			"cap counts as sold",
 			vgpu->contract.id, vgpu->cap_pct);
 }
 
 /* The cap is written again after a pause. */
-static void note_loss(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
+static void note_loss(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
 		      struct instant now)
 {
 	int written_pct = vgpu->kept.written_pct;
 
-	take_over(m, vgpu, found_pct);
+	take_over(caps, vgpu, found_pct);
 	kept_cap_note_loss(&vgpu->kept, written_pct, now.mono_ns);
 	vgpu->cap_waits = kept_cap_waits(&vgpu->kept, now.mono_ns);
 	gpu->caps_due = true;
-	record_decision(m, gpu, vgpu, DECISION_ADOPT, DECISION_FAILED, now,
+	record_decision(caps->recorder, gpu, vgpu, DECISION_ADOPT, DECISION_FAILED, now,
 			"the driver did not keep the cap of vGPU %s: %d %% was written and read "
 			"back, and then the cap was %d %% again (lost writes in a row: %d)",
 			vgpu->contract.id, written_pct, vgpu->cap_pct, vgpu->kept.n_lost);
 }
 
-static void hold(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
+static void hold(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
 		 struct instant now)
 {
 	int last_pct = vgpu->expected_cap_pct;
 
-	take_over(m, vgpu, found_pct);
+	take_over(caps, vgpu, found_pct);
 	vgpu->kept = (struct kept_cap){.open = false};
 	vgpu->contract.held = true;
 	vgpu->contract.held_cap_pct = vgpu->cap_pct;
 	vgpu->foreign = true;
 	record_decision(
-		m, gpu, vgpu, DECISION_FOREIGN_WRITE, DECISION_NOTED, now,
+		caps->recorder, gpu, vgpu, DECISION_FOREIGN_WRITE, DECISION_NOTED, now,
 		"the cap of vGPU %s was changed externally from %d to %d %%; the vGPU is on "
 		"hold until it is released",
 		vgpu->contract.id, last_pct, found_pct);
@@ -112,31 +108,40 @@ static void hold(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int
  * Takes over a cap that the daemon did not write. The caller handles the other origins: CAP_OWN,
  * CAP_INITIAL and CAP_UNKNOWN.
  */
-static enum cap_origin settle(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+static enum cap_origin settle(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu,
 			      int found_pct, bool lease_over, struct instant now)
 {
-	enum cap_origin origin = judge(&m->actuator, gpu, vgpu, found_pct, lease_over);
+	enum cap_origin origin = judge(&caps->actuator, gpu, vgpu, found_pct, lease_over);
 
 	if (origin == CAP_NEW_INITIAL)
-		accept_initial(m, gpu, vgpu, found_pct, now);
+		accept_initial(caps, gpu, vgpu, found_pct, now);
 	else if (origin == CAP_NOT_KEPT)
-		note_loss(m, gpu, vgpu, found_pct, now);
+		note_loss(caps, gpu, vgpu, found_pct, now);
 	else if (origin == CAP_FOREIGN)
-		hold(m, gpu, vgpu, found_pct, now);
+		hold(caps, gpu, vgpu, found_pct, now);
 	return origin;
+}
+
+void cap_hold_foreign_alert(struct alerts *alerts, const char *gpu, const struct vgpu *v,
+			    int64_t now_ms)
+{
+	alerts_hold(alerts, ALERT_FOREIGN_WRITE, gpu, v, now_ms,
+		    "the cap of vGPU %s was set to %d %% externally; the vGPU is on hold until "
+		    "'gover-ctl vgpu release %s'",
+		    v->contract.id, v->contract.held_cap_pct, v->contract.id);
 }
 
 /* Like settle(), for a vGPU that was adopted before. Also raises the alert and saves the contract.
  */
-static enum cap_origin settle_adopted(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+static enum cap_origin settle_adopted(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu,
 				      int found_pct, bool lease_over, struct instant now)
 {
-	enum cap_origin origin = settle(m, gpu, vgpu, found_pct, lease_over, now);
+	enum cap_origin origin = settle(caps, gpu, vgpu, found_pct, lease_over, now);
 
 	if (origin == CAP_FOREIGN)
-		tick_alerts_foreign(m, gpu->config.name, vgpu, now.wall_ms);
+		cap_hold_foreign_alert(caps->recorder->alerts, gpu->config.name, vgpu, now.wall_ms);
 	if (origin == CAP_FOREIGN || origin == CAP_NEW_INITIAL)
-		save_soon(m);
+		save_soon(caps->store);
 	return origin;
 }
 
@@ -145,7 +150,7 @@ static enum cap_origin settle_adopted(struct manager *m, struct host_gpu *gpu, s
  * the initial cap, or because the device is a new one. This is done on a frozen GPU too, because
  * its caps were frozen at their last values. Returns 0 or the error of the write.
  */
-static int restore_last_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+static int restore_last_cap(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu,
 			    int last_pct, struct instant now)
 {
 	enum decision_result result = DECISION_OBSERVED;
@@ -154,42 +159,42 @@ static int restore_last_cap(struct manager *m, struct host_gpu *gpu, struct vgpu
 				       "again";
 	int found_pct = vgpu->cap_pct, r = 0;
 
-	if (m->actuator.dry_run) {
+	if (caps->settings->dry_run) {
 		result = DECISION_DRY_RUN;
 	} else if (gpu->mode != GPU_MODE_OBSERVE) {
-		r = actuate_cap(&m->actuator, gpu, vgpu, percent(last_pct), "adopt", now);
+		r = actuate_cap(&caps->actuator, gpu, vgpu, percent(last_pct), "adopt", now);
 		result = r == 0 ? DECISION_WRITTEN : DECISION_FAILED;
 	}
-	record_decision(m, gpu, vgpu, DECISION_ADOPT, result, now,
+	record_decision(caps->recorder, gpu, vgpu, DECISION_ADOPT, result, now,
 			"vGPU %s had its initial cap of %d %%, because %s; its last cap was %d %%, "
 			"its cap is now %d %%",
 			vgpu->contract.id, found_pct, why, last_pct, vgpu->cap_pct);
 	return r;
 }
 
-void cap_adopt(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
+void cap_adopt(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
 	       struct instant now)
 {
 	const char *id = vgpu->contract.id;
 	int last_pct = found_pct, intent_pct;
 
-	if (!m->contracts_lost || !vgpu->found)
-		(void)cap_journal_get(m->actuator.journal, id, &last_pct, &intent_pct);
+	if (!caps->contracts_lost || !vgpu->found)
+		(void)cap_journal_get(caps->actuator.journal, id, &last_pct, &intent_pct);
 	vgpu->expected_cap_pct = last_pct;
 	vgpu->cap_pct = percent(found_pct);
-	switch (settle(m, gpu, vgpu, found_pct, /* lease_over= */ true, now)) {
+	switch (settle(caps, gpu, vgpu, found_pct, /* lease_over= */ true, now)) {
 	case CAP_OWN:
 		vgpu->expected_cap_pct = found_pct;
 		if (gpu->traits.observes)
 			break; /* the cap is no state of the GPU */
-		record_decision(m, gpu, vgpu, DECISION_ADOPT, DECISION_NOTED, now,
+		record_decision(caps->recorder, gpu, vgpu, DECISION_ADOPT, DECISION_NOTED, now,
 				"vGPU %s was adopted with its cap of %d %% (contract %d %%%s)", id,
 				vgpu->cap_pct, vgpu->contract.terms.initial_cap_pct,
 				vgpu->contract.held ? ", held" : "");
 		break;
 	case CAP_INITIAL:
 		vgpu->expected_cap_pct = found_pct;
-		if (restore_last_cap(m, gpu, vgpu, last_pct, now) == -ENODEV)
+		if (restore_last_cap(caps, gpu, vgpu, last_pct, now) == -ENODEV)
 			return; /* the journal keeps the last cap for the next device */
 		break;
 	case CAP_UNKNOWN:
@@ -201,8 +206,8 @@ void cap_adopt(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int f
 		break;
 	}
 	vgpu->anew = false;
-	if (!m->actuator.dry_run)
-		cap_journal_settle(m->actuator.journal, id, vgpu->expected_cap_pct);
+	if (!caps->settings->dry_run)
+		cap_journal_settle(caps->actuator.journal, id, vgpu->expected_cap_pct);
 }
 
 /*
@@ -210,12 +215,12 @@ void cap_adopt(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int f
  * cap: it was renewed late, this daemon does not renew it or never could, or an earlier reading was
  * not judged.
  */
-static bool lease_may_be_over(const struct manager *m, const struct host_gpu *gpu,
+static bool lease_may_be_over(const struct caps *caps, const struct host_gpu *gpu,
 			      const struct vgpu *vgpu, bool gap, uint64_t read_ns)
 {
 	uint64_t lease_ns = (uint64_t)gpu->config.lease_ms * NS_PER_MS;
 
-	return vgpu->cap_unknown || vgpu->lease_unknown || gap || m->actuator.dry_run ||
+	return vgpu->cap_unknown || vgpu->lease_unknown || gap || caps->settings->dry_run ||
 	       gpu->mode == GPU_MODE_OBSERVE ||
 	       (vgpu->renewed_ns && read_ns > vgpu->renewed_ns + lease_ns);
 }
@@ -226,16 +231,16 @@ static uint64_t read_end_ns(struct instant now)
 	return now.mono_ns + GPU_IO_WAIT_MS * NS_PER_MS;
 }
 
-static void rewrite_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *v, struct instant now)
+static void rewrite_cap(struct caps *caps, struct host_gpu *gpu, struct vgpu *v, struct instant now)
 {
 	int last_pct = v->expected_cap_pct;
 
 	v->cap_pct = v->expected_cap_pct = v->row.cap_pct;
 	if (gpu->mode != GPU_MODE_OBSERVE)
-		(void)actuate_cap(&m->actuator, gpu, v, percent(last_pct), "lease", now);
+		(void)actuate_cap(&caps->actuator, gpu, v, percent(last_pct), "lease", now);
 }
 
-void cap_check_sample(struct manager *m, struct host_gpu *gpu, struct vgpu *v, bool gap,
+void cap_check_sample(struct caps *caps, struct host_gpu *gpu, struct vgpu *v, bool gap,
 		      struct instant now)
 {
 	enum cap_origin origin;
@@ -246,19 +251,19 @@ void cap_check_sample(struct manager *m, struct host_gpu *gpu, struct vgpu *v, b
 	v->cap_waits = kept_cap_waits(&v->kept, now.mono_ns);
 	if (!v->row.cap_valid) {
 		/* If this tick renews the lease, the next one cannot know that it had ended. */
-		v->cap_unknown = lease_may_be_over(m, gpu, v, gap, read_end_ns(now));
+		v->cap_unknown = lease_may_be_over(caps, gpu, v, gap, read_end_ns(now));
 		gpu->caps_due = gpu->caps_due || v->cap_unknown;
 		return;
 	}
-	lease_over = lease_may_be_over(m, gpu, v, gap, v->cap_read_ns);
+	lease_over = lease_may_be_over(caps, gpu, v, gap, v->cap_read_ns);
 	v->cap_unknown = false;
-	origin = settle_adopted(m, gpu, v, v->row.cap_pct, lease_over, now);
+	origin = settle_adopted(caps, gpu, v, v->row.cap_pct, lease_over, now);
 	if (origin == CAP_OWN) {
 		kept_cap_note_reading(&v->kept);
 		v->expected_cap_pct = v->row.cap_pct;
 		v->cap_pct = percent(v->row.cap_pct);
 	} else if (origin == CAP_INITIAL) {
-		rewrite_cap(m, gpu, v, now);
+		rewrite_cap(caps, gpu, v, now);
 	} else if (origin == CAP_UNKNOWN) { /* the next period tries again */
 		v->cap_pct = percent(v->row.cap_pct);
 		v->cap_unknown = gpu->caps_due = true;
@@ -266,24 +271,24 @@ void cap_check_sample(struct manager *m, struct host_gpu *gpu, struct vgpu *v, b
 	v->anew = v->anew && v->cap_unknown;
 }
 
-void cap_check_found(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
+void cap_check_found(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
 		     struct instant now)
 {
-	bool lease_over = lease_may_be_over(m, gpu, vgpu, /* gap= */ false, read_end_ns(now));
+	bool lease_over = lease_may_be_over(caps, gpu, vgpu, /* gap= */ false, read_end_ns(now));
 
-	(void)settle_adopted(m, gpu, vgpu, found_pct, lease_over, now);
+	(void)settle_adopted(caps, gpu, vgpu, found_pct, lease_over, now);
 }
 
-int cap_check_now(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now,
+int cap_check_now(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now,
 		  struct err *reterr)
 {
 	int was_pct = vgpu->expected_cap_pct, found_pct;
 	bool lease_over;
 
-	if (!actuate_is_foreign(&m->actuator, gpu, vgpu, &found_pct))
+	if (!actuate_is_foreign(&caps->actuator, gpu, vgpu, &found_pct))
 		return 0;
-	lease_over = lease_may_be_over(m, gpu, vgpu, /* gap= */ false, read_end_ns(now));
-	switch (settle_adopted(m, gpu, vgpu, found_pct, lease_over, now)) {
+	lease_over = lease_may_be_over(caps, gpu, vgpu, /* gap= */ false, read_end_ns(now));
+	switch (settle_adopted(caps, gpu, vgpu, found_pct, lease_over, now)) {
 	case CAP_NEW_INITIAL:
 	case CAP_NOT_KEPT:
 		return 0;

@@ -6,7 +6,6 @@
 
 #include "gover-d/core/change.h"
 #include "gover-d/core/save.h"
-#include "gover-d/core/state.h"
 
 static bool are_equal(const char *a, const char *b)
 {
@@ -19,9 +18,9 @@ static bool conflict(const struct change_subject *a, const struct change_subject
 	       (a->other && b->other && strcmp(a->other, b->other) == 0);
 }
 
-bool change_conflicts(const struct manager *m, const struct change_subject *subject)
+bool change_conflicts(const struct changes *changes, const struct change_subject *subject)
 {
-	const struct change *change = m->changes;
+	const struct change *change = changes->list;
 
 	while (change && !conflict(&change->subject, subject))
 		change = change->next;
@@ -30,7 +29,7 @@ bool change_conflicts(const struct manager *m, const struct change_subject *subj
 
 static void remove_from_list(struct change *change)
 {
-	struct change **at = &change->manager->changes;
+	struct change **at = &change->changes->list;
 
 	while (*at != change)
 		at = &(*at)->next;
@@ -66,23 +65,23 @@ static void taken_back(void *userdata, int result)
 
 static void refuse(struct change *change, int result)
 {
-	change->state = CHANGE_REFUSED;
 	change->result = result;
-	save_contracts(change->manager, taken_back, change);
+	save_contracts(change->changes->store,
+		       &(struct save_request){.done = taken_back, .userdata = change});
 }
 
 static int plan_and_apply(struct change *change, struct err *reterr)
 {
-	int r = change->kind->plan(change->manager, change, reterr);
+	int r = change->kind->plan(change->changes, change, reterr);
 
-	return r != 0 ? r : change->kind->apply(change->manager, change, reterr);
+	return r != 0 ? r : change->kind->apply(change->changes, change, reterr);
 }
 
-static int not_stored(const struct manager *m, int error, struct err *reterr)
+static int not_stored(const struct changes *changes, int error, struct err *reterr)
 {
 	return err_condition(reterr, CONTROL_E_NOT_STORED,
-			     "%s cannot be written (%s): nothing was changed", m->contracts_path,
-			     strerror(-error));
+			     "%s cannot be written (%s): nothing was changed",
+			     changes->store->contracts_path, strerror(-error));
 }
 
 static void stored(void *userdata, int result)
@@ -91,10 +90,9 @@ static void stored(void *userdata, int result)
 	struct err err = {""};
 
 	if (result < 0) {
-		end(change, not_stored(change->manager, result, &err), &err);
+		end(change, not_stored(change->changes, result, &err), &err);
 		return;
 	}
-	change->state = CHANGE_STORED;
 	result = plan_and_apply(change, &change->err);
 	if (result != 0)
 		refuse(change, result);
@@ -102,52 +100,43 @@ static void stored(void *userdata, int result)
 		end(change, 0, &err);
 }
 
-/* Makes all planned changes in @contracts. Returns 1 if there is one, otherwise 0. */
-static int amend(const struct manager *m, struct contracts *contracts)
+static int amend(const void *userdata, struct contracts *contracts)
 {
-	int amended = 0;
+	const struct change *change = userdata;
 
-	for (const struct change *c = m->changes; c; c = c->next) {
-		int r = c->state == CHANGE_PLANNED ? c->kind->amend(c, contracts) : 0;
-
-		if (r < 0)
-			return r;
-		amended |= c->state == CHANGE_PLANNED;
-	}
-	return amended;
+	return change->kind->amend(change, contracts);
 }
 
-static void accept(struct manager *m, struct change *change)
+static void accept(struct changes *changes, struct change *change)
 {
-	change->state = CHANGE_PLANNED;
-	change->next = m->changes;
-	m->changes = change;
-	if (m->actuator.dry_run) {
+	change->next = changes->list;
+	changes->list = change;
+	if (changes->settings->dry_run) {
 		end(change, 0, &(struct err){""});
 		return;
 	}
-	m->amend = amend;
-	save_contracts(m, stored, change);
+	save_contracts(changes->store,
+		       &(struct save_request){.amend = amend, .done = stored, .userdata = change});
 }
 
-int change_begin(struct manager *m, struct change *change, struct change_done done,
+int change_begin(struct changes *changes, struct change *change, struct change_done done,
 		 struct err *reterr)
 {
 	int r;
 
-	change->manager = m;
+	change->changes = changes;
 	change->done = done;
-	if (change_conflicts(m, &change->subject)) {
+	if (change_conflicts(changes, &change->subject)) {
 		r = err_fail(reterr, EBUSY, "another change of the same object is in progress");
 		if (done.ret_conflict)
 			*done.ret_conflict = change->subject;
 	} else {
-		r = change->kind->plan(m, change, reterr);
+		r = change->kind->plan(changes, change, reterr);
 	}
-	if (r == 0 && m->actuator.dry_run)
-		r = change->kind->apply(m, change, reterr);
+	if (r == 0 && changes->settings->dry_run)
+		r = change->kind->apply(changes, change, reterr);
 	if (r == 0)
-		accept(m, change);
+		accept(changes, change);
 	else
 		change_free(change);
 	return r;

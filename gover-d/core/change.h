@@ -20,9 +20,22 @@
 #define GOVER_D_CORE_CHANGE_H
 
 #include "gover-d/core/error.h"
-#include "gover-d/store/contracts.h"
+#include "gover-d/core/tick.h"
 
-struct manager;
+struct change;
+
+/* The changes in progress, and what they change. */
+struct changes {
+	struct change *list;
+	struct host *host;
+	struct fleet *fleet;
+	struct tick *tick;
+	struct caps *caps;
+	struct store *store;
+	struct recorder *recorder;
+	struct sales *sales;
+	const struct settings *settings;
+};
 
 /* What a change concerns. Two changes conflict if they have a member in common. */
 struct change_subject {
@@ -32,7 +45,7 @@ struct change_subject {
 };
 
 /* True while a change that conflicts with @subject is in progress. */
-bool change_conflicts(const struct manager *manager, const struct change_subject *subject);
+bool change_conflicts(const struct changes *changes, const struct change_subject *subject);
 
 struct change_done {
 	/*
@@ -45,24 +58,20 @@ struct change_done {
 	struct change_subject *ret_conflict;
 };
 
-struct change;
-
 /* The functions of one kind of change. Results are as in core/error.h. */
 struct change_kind {
 	/*
 	 * Checks the change and does not make it. Called before the change is stored, and before it
 	 * is applied.
 	 */
-	int (*plan)(struct manager *manager, struct change *change, struct err *reterr);
+	int (*plan)(struct changes *changes, struct change *change, struct err *reterr);
 	/* Makes the change in the content of the contracts file. -ENOSPC. */
 	int (*amend)(const struct change *change, struct contracts *contracts);
 	/* Applies the change right after plan(). After an error, nothing has changed. */
-	int (*apply)(struct manager *manager, struct change *change, struct err *reterr);
+	int (*apply)(struct changes *changes, struct change *change, struct err *reterr);
 	/* Releases the members; NULL: there is nothing to release. */
 	void (*fini)(struct change *change);
 };
-
-enum change_state { CHANGE_PLANNED, CHANGE_STORED, CHANGE_REFUSED };
 
 /* The first member of the struct of each kind of change. */
 struct change {
@@ -70,21 +79,20 @@ struct change {
 	const struct change_kind *kind;
 	struct change_subject subject;
 	/* private */
-	struct change *next; /* next in manager.changes */
-	enum change_state state;
-	struct manager *manager;
+	struct change *next; /* next in changes.list */
+	struct changes *changes;
 	struct change_done done;
 	int result; /* of a refused change, with its message */
 	struct err err;
 };
 
 /*
- * Begins @change, which must come from malloc() and is then owned by the manager. Returns 0 if the
+ * Begins @change, which must come from malloc() and is then owned by @changes. Returns 0 if the
  * change is accepted; @done is then called once, possibly before this function returns. Otherwise
  * frees the change, and returns the result of plan(), or -EBUSY: a change that conflicts is in
  * progress. A dry run stores nothing.
  */
-int change_begin(struct manager *manager, struct change *change, struct change_done done,
+int change_begin(struct changes *changes, struct change *change, struct change_done done,
 		 struct err *reterr);
 
 #endif

@@ -5,17 +5,16 @@
 
 #include "gover-d/config/flavor.h"
 #include "gover-d/core/contract-change.h"
-#include "gover-d/core/state.h"
 #include "monitor/fps/fps.h"
 
-int contract_change_check_flavor(const struct manager *m, const struct contract *c,
+int contract_change_check_flavor(const struct changes *changes, const struct contract *c,
 				 struct err *reterr)
 {
 	struct flavor flavor;
 
-	if (flavor_find(&m->config, c->flavor, &flavor))
+	if (flavor_find(&changes->settings->config, c->flavor, &flavor))
 		return 0;
-	(void)flavor_refuse(&m->config, c->flavor, reterr);
+	(void)flavor_refuse(&changes->settings->config, c->flavor, reterr);
 	return CONTROL_E_INVALID;
 }
 
@@ -92,10 +91,11 @@ int contract_change_check_memory(const struct host_gpu *gpu, unsigned int fields
 	return contract_change_check_answers(gpu, reterr);
 }
 
-int contract_change_apply_memory(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+int contract_change_apply_memory(struct changes *changes, struct host_gpu *gpu, struct vgpu *vgpu,
 				 const struct contract *c, struct err *reterr)
 {
-	int r = vgpu->device ? actuate_memory(&m->actuator, gpu, vgpu, c->memory_mib) : 0;
+	int r = vgpu->device ? actuate_memory(&changes->caps->actuator, gpu, vgpu, c->memory_mib)
+			     : 0;
 
 	return r < 0 ? err_fail(reterr, -r, "memory_mib: the limit of vGPU %s could not be set: %s",
 				c->id, strerror(-r))
@@ -123,17 +123,17 @@ static int check_hold(struct host_gpu *gpu, const struct contract *c, struct err
 }
 
 /* Plans the room for the return of a vGPU that does not exist now. */
-static int plan_reserve(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
+static int plan_reserve(struct changes *changes, struct host_gpu *gpu, struct plan_round *round,
 			const struct vgpu *vgpu, const struct contract *c, int *ret_largest_pct)
 {
-	int cap_pct = host_reserved_cap_pct(&m->params, gpu, c, vgpu->cap_pct);
+	int cap_pct = host_reserved_cap_pct(&changes->settings->params, gpu, c, vgpu->cap_pct);
 
-	return policy_reserve(&m->params, &gpu->view, vgpu->cap_pct, cap_pct, &round->out,
-			      ret_largest_pct);
+	return policy_reserve(&changes->settings->params, &gpu->view, vgpu->cap_pct, cap_pct,
+			      &round->out, ret_largest_pct);
 }
 
 /* Plans the cap for @c: the held cap, or the nearest cap that the terms of @c allow. */
-static int plan_cap(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
+static int plan_cap(struct changes *changes, struct host_gpu *gpu, struct plan_round *round,
 		    const struct vgpu *vgpu, const struct contract *c, struct err *reterr)
 {
 	const struct policy_terms terms = host_terms(gpu, c);
@@ -144,27 +144,29 @@ static int plan_cap(struct manager *m, struct host_gpu *gpu, struct plan_round *
 	while (vgpu->device && round->viewed[index] != vgpu)
 		index++;
 	if (!vgpu->device)
-		r = plan_reserve(m, gpu, round, vgpu, c, &largest_pct);
+		r = plan_reserve(changes, gpu, round, vgpu, c, &largest_pct);
 	else if (c->held)
-		r = policy_hold(&m->params, &gpu->view, index, c->held_cap_pct, &round->out,
-				&largest_pct);
+		r = policy_hold(&changes->settings->params, &gpu->view, index, c->held_cap_pct,
+				&round->out, &largest_pct);
 	else
-		r = policy_set(&m->params, &gpu->view, index, &terms, &round->out, &largest_pct);
+		r = policy_set(&changes->settings->params, &gpu->view, index, &terms, &round->out,
+			       &largest_pct);
 	if (r < 0)
 		return err_condition(reterr, CONTROL_E_DOES_NOT_FIT,
 				     "a cap of %d %% for vGPU %s does not fit on GPU %s (largest "
 				     "that fits: %d %%)",
 				     c->held ? c->held_cap_pct
-					     : policy_floor_pct(&m->params, &gpu->view, &c->terms),
+					     : policy_floor_pct(&changes->settings->params,
+								&gpu->view, &c->terms),
 				     vgpu->contract.id, gpu->config.name, largest_pct);
 	return 0;
 }
 
-int contract_change_plan(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+int contract_change_plan(struct changes *changes, struct host_gpu *gpu, struct vgpu *vgpu,
 			 unsigned int fields, const struct contract *c, struct instant now,
 			 struct err *reterr)
 {
-	struct plan_round *round = m->round;
+	struct plan_round *round = changes->tick->round;
 	int r;
 
 	round->out.n_decisions = round->out.n_moves = 0;
@@ -175,15 +177,15 @@ int contract_change_plan(struct manager *m, struct host_gpu *gpu, struct vgpu *v
 		return r;
 	if (!(fields & CONTRACT_CHANGE_CAP_FIELDS))
 		return 0;
-	round_view(m, gpu, round);
+	round_view(changes->tick, gpu);
 	r = contract_change_check_answers(gpu, reterr);
 	if (r == 0)
 		r = contract_change_check_terms(gpu, c, reterr);
 	if (r == 0)
 		r = check_hold(gpu, c, reterr);
 	if (r == 0 && !gpu->traits.observes)
-		r = plan_cap(m, gpu, round, vgpu, c, reterr);
-	return r == 0 ? round_check(m, gpu, round, vgpu, now, reterr) : r;
+		r = plan_cap(changes, gpu, round, vgpu, c, reterr);
+	return r == 0 ? round_check(changes->tick, gpu, vgpu, now, reterr) : r;
 }
 
 int contract_change_apply_labels(struct host_gpu *gpu, struct vgpu *vgpu, json_t *labels,
@@ -207,16 +209,16 @@ int contract_change_apply_labels(struct host_gpu *gpu, struct vgpu *vgpu, json_t
 	return 0;
 }
 
-void contract_change_commit(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+void contract_change_commit(struct changes *changes, struct host_gpu *gpu, struct vgpu *vgpu,
 			    const struct contract *c, struct instant now)
 {
-	struct plan_round *round = m->round;
+	struct plan_round *round = changes->tick->round;
 	bool frees = round->out.n_moves > 0 || c->held != vgpu->contract.held ||
 		     c->terms.initial_cap_pct != vgpu->contract.terms.initial_cap_pct;
 	json_t *labels = json_incref(c->labels);
 
-	if (m->frames.hub)
-		fps_hub_rematch(m->frames.hub);
+	if (changes->caps->frames.hub)
+		fps_hub_rematch(changes->caps->frames.hub);
 	contract_fini(&vgpu->contract);
 	vgpu->contract = *c;
 	vgpu->contract.labels = labels;
@@ -224,25 +226,26 @@ void contract_change_commit(struct manager *m, struct host_gpu *gpu, struct vgpu
 		vgpu->foreign = false;
 	if (!vgpu->device) {
 		/* The next tick makes room for it. */
-		vgpu->cap_pct = host_reserved_cap_pct(&m->params, gpu, c, vgpu->cap_pct);
+		vgpu->cap_pct =
+			host_reserved_cap_pct(&changes->settings->params, gpu, c, vgpu->cap_pct);
 		return;
 	}
-	actuate_initial_cap(&m->actuator, gpu, vgpu, c->terms.initial_cap_pct);
+	actuate_initial_cap(&changes->caps->actuator, gpu, vgpu, c->terms.initial_cap_pct);
 	/* A failed write is recorded with the decision and raises an alert. */
-	(void)round_apply(m, gpu, round, /* act= */ true, now);
+	(void)round_apply(changes->tick, gpu, /* act= */ true, now);
 	/* In modes other than act, only the requested cap changes. */
 	if (frees && gpu->mode == GPU_MODE_ACT)
-		contract_change_give_back(m, gpu, now);
+		contract_change_give_back(changes, gpu, now);
 }
 
-void contract_change_give_back(struct manager *m, struct host_gpu *gpu, struct instant now)
+void contract_change_give_back(struct changes *changes, struct host_gpu *gpu, struct instant now)
 {
-	struct plan_round *round = m->round;
+	struct plan_round *round = changes->tick->round;
 
-	round_view(m, gpu, round);
-	m->policy->give_back(&m->params, &gpu->view, &round->out);
+	round_view(changes->tick, gpu);
+	changes->settings->policy->give_back(&changes->settings->params, &gpu->view, &round->out);
 	/*
 	 * A failed write is recorded with the decision. The next tick plans from the caps in force.
 	 */
-	(void)round_apply(m, gpu, round, /* act= */ true, now);
+	(void)round_apply(changes->tick, gpu, /* act= */ true, now);
 }

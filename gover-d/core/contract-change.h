@@ -6,10 +6,8 @@
 #ifndef GOVER_D_CORE_CONTRACT_CHANGE_H
 #define GOVER_D_CORE_CONTRACT_CHANGE_H
 
-#include "gover-d/core/error.h"
+#include "gover-d/core/change.h"
 #include "gover-d/core/round.h"
-
-struct manager;
 
 /* Fields whose change may require another cap. */
 #define CONTRACT_CHANGE_CAP_FIELDS                                                  \
@@ -17,7 +15,7 @@ struct manager;
 	 CONTRACT_HELD_CAP)
 
 /* Check the flavour of @contract, and its caps on @gpu. */
-int contract_change_check_flavor(const struct manager *manager, const struct contract *contract,
+int contract_change_check_flavor(const struct changes *changes, const struct contract *contract,
 				 struct err *reterr);
 /* CONTROL_E_NO_ANSWER: @gpu is not open, or does not answer. */
 int contract_change_check_answers(const struct host_gpu *gpu, struct err *reterr);
@@ -35,14 +33,14 @@ int contract_change_check_units(const struct host_gpu *gpu, unsigned int fields,
 int contract_change_check_memory(const struct host_gpu *gpu, unsigned int fields,
 				 const struct contract *contract, struct err *reterr);
 /* Sets the limit of device memory of @contract. */
-int contract_change_apply_memory(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
+int contract_change_apply_memory(struct changes *changes, struct host_gpu *gpu, struct vgpu *vgpu,
 				 const struct contract *contract, struct err *reterr);
 
 /*
  * If @fields contains cap fields, checks @contract and plans the cap of @vgpu for it in
- * manager->round. Changes nothing, except that a vGPU with an external change goes on hold.
+ * tick->round. Changes nothing, except that a vGPU with an external change goes on hold.
  */
-int contract_change_plan(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
+int contract_change_plan(struct changes *changes, struct host_gpu *gpu, struct vgpu *vgpu,
 			 unsigned int fields, const struct contract *contract, struct instant now,
 			 struct err *reterr);
 /* Passes the labels to the backend. Stops at the first label that the backend rejects. */
@@ -52,10 +50,10 @@ int contract_change_apply_labels(struct host_gpu *gpu, struct vgpu *vgpu, json_t
  * Replaces the contract of @vgpu with references to the members of @contract, applies the plan of
  * contract_change_plan(), and distributes free capacity.
  */
-void contract_change_commit(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
+void contract_change_commit(struct changes *changes, struct host_gpu *gpu, struct vgpu *vgpu,
 			    const struct contract *contract, struct instant now);
 
 /* Distributes free capacity to the vGPUs that have less than their contract. */
-void contract_change_give_back(struct manager *manager, struct host_gpu *gpu, struct instant now);
+void contract_change_give_back(struct changes *changes, struct host_gpu *gpu, struct instant now);
 
 #endif

@@ -12,7 +12,6 @@
 #include "gover-d/core/ledger.h"
 #include "gover-d/core/record.h"
 #include "gover-d/core/selling.h"
-#include "gover-d/core/state.h"
 
 struct policy_change {
 	struct change change; /* must be the first member */
@@ -37,14 +36,14 @@ static int text_of(const json_t *value, char *text, size_t size)
 	return n >= 0 && (size_t)n < size ? 0 : -EINVAL;
 }
 
-static int set_one(struct manager *m, struct config *config, const char *key, const json_t *value,
-		   struct err *reterr)
+static int set_one(struct changes *changes, struct config *config, const char *key,
+		   const json_t *value, struct err *reterr)
 {
 	char text[128];
 	int r;
 
 	if (json_is_null(value))
-		r = config_get_live(&m->file_config, key, text, sizeof(text));
+		r = config_get_live(&changes->settings->file_config, key, text, sizeof(text));
 	else
 		r = text_of(value, text, sizeof(text));
 	if (r == -ENOENT)
@@ -104,17 +103,18 @@ static bool changes_admission(const struct config *from, const struct config *to
  * Sets the live settings of the keys of @object, which exist: a key with the value of the file has
  * none.
  */
-static void set_live(const struct manager *m, struct policy_change *c)
+static void set_live(const struct changes *changes, struct policy_change *c)
 {
 	char now_text[128], file_text[128];
 	const char *key;
 	json_t *value;
 
 	json_decref(c->live);
-	c->live = m->live_settings ? json_copy(m->live_settings) : json_object();
+	c->live = changes->settings->live ? json_copy(changes->settings->live) : json_object();
 	json_object_foreach (c->object, key, value) {
 		(void)config_get_live(&c->config, key, now_text, sizeof(now_text));
-		(void)config_get_live(&m->file_config, key, file_text, sizeof(file_text));
+		(void)config_get_live(&changes->settings->file_config, key, file_text,
+				      sizeof(file_text));
 		if (strcmp(now_text, file_text) == 0)
 			(void)json_object_del(c->live, key);
 		else
@@ -122,22 +122,22 @@ static void set_live(const struct manager *m, struct policy_change *c)
 	}
 }
 
-static int plan_policy(struct manager *m, struct change *change, struct err *reterr)
+static int plan_policy(struct changes *changes, struct change *change, struct err *reterr)
 {
 	struct policy_change *c = (struct policy_change *)change;
 	const char *key;
 	json_t *value;
 	int r;
 
-	c->config = m->config;
+	c->config = changes->settings->config;
 	json_object_foreach (c->object, key, value) {
-		r = set_one(m, &c->config, key, value, reterr);
+		r = set_one(changes, &c->config, key, value, reterr);
 		if (r != 0)
 			return r;
 	}
 	if (config_check(&c->config, reterr) < 0)
 		return CONTROL_E_INVALID;
-	set_live(m, c);
+	set_live(changes, c);
 	return 0;
 }
 
@@ -154,20 +154,20 @@ static int amend_policy(const struct change *change, struct contracts *contracts
  * Stores a copy of each setting in the history. An error is ignored, because the contracts file
  * contains the setting.
  */
-static void copy_to_history(const struct manager *m, json_t *object, json_t *live)
+static void copy_to_history(const struct changes *changes, json_t *object, json_t *live)
 {
 	const char *key;
 	json_t *value;
 
-	if (!m->history.db || m->actuator.dry_run)
+	if (!changes->recorder->history.db || changes->settings->dry_run)
 		return;
 	json_object_foreach (object, key, value)
-		(void)db_append_setting(m->history.db, key,
+		(void)db_append_setting(changes->recorder->history.db, key,
 					json_string_value(json_object_get(live, key)));
 }
 
 /* Records one decision without a GPU, because the policy applies to all GPUs. */
-static void record_parameters(struct manager *m, const char *changes)
+static void record_parameters(struct changes *changes, const char *text)
 {
 	char why[DECISION_WHY_MAX];
 	struct decision d = {.ts_ms = clock_now().wall_ms,
@@ -175,31 +175,33 @@ static void record_parameters(struct manager *m, const char *changes)
 			     .result = DECISION_NOTED,
 			     .why = why};
 
-	snprintf(why, sizeof(why), "an operator changed the policy: %s%s", changes,
-		 m->actuator.dry_run ? "; the change is lost at the next restart (dry run)" : "");
-	(void)record_add(m, &d);
+	snprintf(why, sizeof(why), "an operator changed the policy: %s%s", text,
+		 changes->settings->dry_run ? "; the change is lost at the next restart (dry run)"
+					    : "");
+	(void)record_add(changes->recorder, &d);
 }
 
-static int apply_policy(struct manager *m, struct change *change, struct err *reterr)
+static int apply_policy(struct changes *changes, struct change *change, struct err *reterr)
 {
 	struct policy_change *c = (struct policy_change *)change;
-	char changes[DECISION_WHY_MAX - 128];
+	char text[DECISION_WHY_MAX - 128];
+	struct settings *settings = &changes->store->settings;
 	bool closes;
 
 	(void)reterr;
-	list_changes(&m->config, &c->config, c->object, changes, sizeof(changes));
-	closes = changes_admission(&m->config, &c->config, c->object);
-	m->config = c->config;
-	m->policy = policy_find(m->config.policy);
-	m->params = config_policy_params(&m->config);
-	json_decref(m->live_settings);
-	m->live_settings = json_incref(c->live);
-	ledger_store_prices(m);
-	copy_to_history(m, c->object, c->live);
-	if (changes[0])
-		record_parameters(m, changes);
-	for (int i = 0; closes && i < m->host.n_gpus; i++)
-		selling_close(m, &m->host.gpus[i], clock_now(), "an operator changed the policy");
+	list_changes(&settings->config, &c->config, c->object, text, sizeof(text));
+	closes = changes_admission(&settings->config, &c->config, c->object);
+	settings->config = c->config;
+	settings_apply(settings);
+	json_decref(settings->live);
+	settings->live = json_incref(c->live);
+	ledger_store_prices(changes->tick);
+	copy_to_history(changes, c->object, c->live);
+	if (text[0])
+		record_parameters(changes, text);
+	for (int i = 0; closes && i < changes->host->n_gpus; i++)
+		selling_close(changes->sales, &changes->host->gpus[i], clock_now(),
+			      "an operator changed the policy");
 	return 0;
 }
 
@@ -214,7 +216,7 @@ static void fini_policy(struct change *change)
 static const struct change_kind policy_change_kind = {
 	.plan = plan_policy, .amend = amend_policy, .apply = apply_policy, .fini = fini_policy};
 
-int control_policy_change(struct manager *m, json_t *object, struct change_done done,
+int control_policy_change(struct changes *changes, json_t *object, struct change_done done,
 			  struct err *reterr)
 {
 	struct policy_change *c = xcalloc(1, sizeof(*c));
@@ -222,5 +224,5 @@ int control_policy_change(struct manager *m, json_t *object, struct change_done 
 	c->change.kind = &policy_change_kind;
 	c->change.subject.other = "policy";
 	c->object = json_incref(object);
-	return change_begin(m, &c->change, done, reterr);
+	return change_begin(changes, &c->change, done, reterr);
 }

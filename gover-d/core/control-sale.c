@@ -15,7 +15,6 @@
 #include "gover-d/core/control.h"
 #include "gover-d/core/record.h"
 #include "gover-d/core/selling.h"
-#include "gover-d/core/state.h"
 #include "monitor/fps/fps.h"
 
 struct sale {
@@ -37,31 +36,31 @@ static struct contract contract_for(const struct sale *sale, const struct contra
 	return contract;
 }
 
-static int plan_attach(struct manager *m, const struct sale *sale, struct host_gpu *gpu,
+static int plan_attach(struct changes *changes, const struct sale *sale, struct host_gpu *gpu,
 		       struct vgpu *vgpu, struct err *reterr)
 {
 	struct contract contract = contract_for(sale, &vgpu->contract);
 
-	return contract_change_plan(m, gpu, vgpu, CONTRACT_CHANGE_CAP_FIELDS, &contract,
+	return contract_change_plan(changes, gpu, vgpu, CONTRACT_CHANGE_CAP_FIELDS, &contract,
 				    clock_now(), reterr);
 }
 
-static int attach(struct manager *m, const struct sale *sale, struct host_gpu *gpu,
+static int attach(struct changes *changes, const struct sale *sale, struct host_gpu *gpu,
 		  struct vgpu *vgpu, struct err *reterr)
 {
 	struct contract contract = contract_for(sale, &vgpu->contract);
 	struct instant now = clock_now();
-	int r = contract_change_apply_memory(m, gpu, vgpu, &contract, reterr);
+	int r = contract_change_apply_memory(changes, gpu, vgpu, &contract, reterr);
 
 	if (r == 0)
 		r = contract_change_apply_labels(gpu, vgpu, contract.labels, reterr);
 	if (r != 0)
 		return r;
-	record_decision(m, gpu, vgpu, DECISION_ADD, DECISION_NOTED, now,
+	record_decision(changes->recorder, gpu, vgpu, DECISION_ADD, DECISION_NOTED, now,
 			"vGPU %s existed without a contract and with a cap of %d %%; its contract "
 			"is %d %% now",
 			contract.id, vgpu->cap_pct, contract.terms.initial_cap_pct);
-	contract_change_commit(m, gpu, vgpu, &contract, now);
+	contract_change_commit(changes, gpu, vgpu, &contract, now);
 	vgpu->found = false;
 	return 0;
 }
@@ -69,24 +68,24 @@ static int attach(struct manager *m, const struct sale *sale, struct host_gpu *g
 /* --- a new vGPU --- */
 
 /* Plans the first cap of a new vGPU and the caps that other vGPUs give to it. */
-static int plan_newcomer(struct manager *m, struct sale *sale, struct host_gpu *gpu,
+static int plan_newcomer(struct changes *changes, struct sale *sale, struct host_gpu *gpu,
 			 struct err *reterr)
 {
 	const struct contract *c = &sale->contract;
 	const struct policy_terms terms = host_terms(gpu, c);
-	struct policy_params params = m->params;
-	struct plan_round *round = m->round;
+	struct policy_params params = changes->settings->params;
+	struct plan_round *round = changes->tick->round;
 	int floor_pct;
 
-	if (m->actuator.dry_run)
+	if (changes->settings->dry_run)
 		return err_condition(reterr, CONTROL_E_DRY_RUN, "vGPU %s: not created in a dry run",
 				     c->id);
 	/* A contract may be smaller than the configured minimum for a newcomer. */
 	if (params.min_newcomer_pct > c->terms.initial_cap_pct)
 		params.min_newcomer_pct = c->terms.initial_cap_pct;
-	round_view(m, gpu, round);
+	round_view(changes->tick, gpu);
 	floor_pct = policy_floor_pct(&params, &gpu->view, &terms);
-	sale->cap_pct = m->policy->fund(&params, &gpu->view, &terms, &round->out);
+	sale->cap_pct = changes->settings->policy->fund(&params, &gpu->view, &terms, &round->out);
 	if (sale->cap_pct < 0)
 		return err_condition(reterr, CONTROL_E_DOES_NOT_FIT,
 				     "vGPU %s does not fit on GPU %s: the caps add up to %d %%, "
@@ -94,21 +93,23 @@ static int plan_newcomer(struct manager *m, struct sale *sale, struct host_gpu *
 				     c->id, gpu->config.name, host_gpu_sum_cap_pct(gpu),
 				     floor_pct > params.min_newcomer_pct ? floor_pct
 									 : params.min_newcomer_pct);
-	return round_check(m, gpu, round, NULL, clock_now(), reterr);
+	return round_check(changes->tick, gpu, NULL, clock_now(), reterr);
 }
 
 /* Frees the planned capacity, and sets sale->cap_pct to the part of it that is really free. */
-static int free_capacity(struct manager *m, struct sale *sale, struct host_gpu *gpu,
+static int free_capacity(struct changes *changes, struct sale *sale, struct host_gpu *gpu,
 			 struct instant now, struct err *reterr)
 {
-	int floor_pct = policy_floor_pct(&m->params, &gpu->view, &sale->contract.terms), free_pct;
+	int floor_pct =
+		    policy_floor_pct(&changes->settings->params, &gpu->view, &sale->contract.terms),
+	    free_pct;
 
 	/*
 	 * If the plan has no moves, there is no decision to record: the free capacity is
 	 * sufficient.
 	 */
-	if (m->round->out.n_moves > 0)
-		(void)round_apply(m, gpu, m->round, /* act= */ true, now);
+	if (changes->tick->round->out.n_moves > 0)
+		(void)round_apply(changes->tick, gpu, /* act= */ true, now);
 	free_pct = 100 - host_gpu_sum_cap_pct(gpu);
 	if (free_pct < sale->cap_pct)
 		sale->cap_pct = free_pct - free_pct % gpu->traits.step_pct;
@@ -118,42 +119,43 @@ static int free_capacity(struct manager *m, struct sale *sale, struct host_gpu *
 			sale->contract.id, gpu->config.name);
 }
 
-static int create_device(struct manager *m, const struct sale *sale, struct host_gpu *gpu,
+static int create_device(struct changes *changes, const struct sale *sale, struct host_gpu *gpu,
 			 struct vgpu *vgpu, struct instant now, struct err *reterr)
 {
-	int r = actuate_create(&m->actuator, gpu, vgpu, sale->cap_pct, now, reterr);
+	int r = actuate_create(&changes->caps->actuator, gpu, vgpu, sale->cap_pct, now, reterr);
 
 	if (r != 0)
 		return r;
-	r = contract_change_apply_memory(m, gpu, vgpu, &vgpu->contract, reterr);
+	r = contract_change_apply_memory(changes, gpu, vgpu, &vgpu->contract, reterr);
 	if (r == 0)
 		r = contract_change_apply_labels(gpu, vgpu, vgpu->contract.labels, reterr);
 	/* If the vGPU cannot be removed, the next tick adopts it without a contract. */
-	if (r != 0 && actuate_destroy(&m->actuator, gpu, vgpu, NULL) != 0)
+	if (r != 0 && actuate_destroy(&changes->caps->actuator, gpu, vgpu, NULL) != 0)
 		gpu_io_detach(gpu->io, vgpu->device);
 	return r;
 }
 
-static int create(struct manager *m, struct sale *sale, struct host_gpu *gpu, struct err *reterr)
+static int create(struct changes *changes, struct sale *sale, struct host_gpu *gpu,
+		  struct err *reterr)
 {
 	struct vgpu *vgpu = xcalloc(1, sizeof(*vgpu));
 	struct instant now = clock_now();
 	int r;
 
 	vgpu->contract = sale->contract;
-	r = free_capacity(m, sale, gpu, now, reterr);
+	r = free_capacity(changes, sale, gpu, now, reterr);
 	if (r == 0)
-		r = create_device(m, sale, gpu, vgpu, now, reterr);
+		r = create_device(changes, sale, gpu, vgpu, now, reterr);
 	if (r != 0) {
 		free(vgpu);
-		contract_change_give_back(m, gpu, now);
+		contract_change_give_back(changes, gpu, now);
 		return r;
 	}
 	json_incref(vgpu->contract.labels);
 	host_gpu_insert(gpu, vgpu);
-	if (m->frames.hub)
-		fps_hub_rematch(m->frames.hub);
-	record_decision(m, gpu, vgpu, DECISION_ADD, DECISION_WRITTEN, now,
+	if (changes->caps->frames.hub)
+		fps_hub_rematch(changes->caps->frames.hub);
+	record_decision(changes->recorder, gpu, vgpu, DECISION_ADD, DECISION_WRITTEN, now,
 			"vGPU %s was sold with %d %% of GPU %s and starts with %d %%",
 			vgpu->contract.id, vgpu->contract.terms.initial_cap_pct, gpu->config.name,
 			sale->cap_pct);
@@ -162,21 +164,22 @@ static int create(struct manager *m, struct sale *sale, struct host_gpu *gpu, st
 
 /* --- the sale --- */
 
-static int pick_gpu(struct manager *m, struct contract *c, struct host_gpu **ret_gpu,
+static int pick_gpu(struct changes *changes, struct contract *c, struct host_gpu **ret_gpu,
 		    struct err *reterr)
 {
 	const struct host_gpu *gpu;
 
-	if (m->host.n_gpus == 0)
+	if (changes->host->n_gpus == 0)
 		return err_condition(reterr, CONTROL_E_INVALID,
 				     "gpu: gover-d found no vGPU scheduler on this host");
-	gpu = host_gpu_for(&m->host, c);
+	gpu = host_gpu_for(changes->host, c);
 	if (c->gpu[0] == '\0' && !gpu)
 		return err_condition(reterr, CONTROL_E_INVALID,
-				     "gpu: required (this host has %d GPUs)", m->host.n_gpus);
+				     "gpu: required (this host has %d GPUs)",
+				     changes->host->n_gpus);
 	if (c->gpu[0] == '\0')
 		(void)id_copy(c->gpu, gpu->config.name);
-	*ret_gpu = host_find_gpu(&m->host, c->gpu);
+	*ret_gpu = host_find_gpu(changes->host, c->gpu);
 	return *ret_gpu ? 0
 			: err_condition(reterr, CONTROL_E_INVALID, "gpu: no GPU %s on this host",
 					c->gpu);
@@ -186,16 +189,17 @@ static int pick_gpu(struct manager *m, struct contract *c, struct host_gpu **ret
  * Checks that the vGPU can be sold on @gpu. Sets *@ret_vgpu to the vGPU that exists without a
  * contract, or to NULL.
  */
-static int find_unsold(struct manager *m, const struct contract *c, struct host_gpu *gpu,
+static int find_unsold(struct changes *changes, const struct contract *c, struct host_gpu *gpu,
 		       struct vgpu **ret_vgpu, struct err *reterr)
 {
 	struct host_gpu *owner;
-	struct vgpu *vgpu = host_find_vgpu(&m->host, c->id, &owner);
+	struct vgpu *vgpu = host_find_vgpu(changes->host, c->id, &owner);
 
 	/* the vGPU may have been created after the last tick */
 	if (!vgpu && !gpu->traits.creates) {
-		(void)adopt_found(m, gpu, c->id, /* initial_cap_pct= */ 0, clock_now(), NULL);
-		vgpu = host_find_vgpu(&m->host, c->id, &owner);
+		(void)adopt_found(changes->caps, gpu, c->id, /* initial_cap_pct= */ 0, clock_now(),
+				  NULL);
+		vgpu = host_find_vgpu(changes->host, c->id, &owner);
 	}
 	if (vgpu && !vgpu->found)
 		return err_condition(reterr, CONTROL_E_EXISTS, "vGPU %s already has a contract",
@@ -233,14 +237,14 @@ static int check_offer(const struct offer *offer, int64_t id, const char *holder
 }
 
 /* The state of the GPU may have changed since the last tick, for example by another change. */
-static int check_selling(struct manager *m, struct host_gpu *gpu, const struct offer *offer,
+static int check_selling(struct changes *changes, struct host_gpu *gpu, const struct offer *offer,
 			 struct err *reterr)
 {
 	struct instant now = clock_now();
 
-	if (!selling_may_close(m, offer, now))
+	if (!selling_may_close(changes->sales, offer, now))
 		return 0;
-	selling_tick(m, gpu, now);
+	selling_tick(changes->sales, gpu, now);
 	return offer->life.state == OFFER_OPEN
 		       ? 0
 		       : err_condition(reterr, CONTROL_E_OFFER_OVER, "offer %lld is %s: %s",
@@ -249,21 +253,22 @@ static int check_selling(struct manager *m, struct host_gpu *gpu, const struct o
 }
 
 /* The offer that the sale claims; NULL: the sale is no claim. */
-static struct offer *offer_of(struct manager *m, const struct sale *sale)
+static struct offer *offer_of(struct changes *changes, const struct sale *sale)
 {
-	return sale->contract.offer ? offers_find(m->offers, sale->contract.offer) : NULL;
+	return sale->contract.offer ? offers_find(changes->sales->offers, sale->contract.offer)
+				    : NULL;
 }
 
 /*
  * Also removes a flavour that can no longer be funded from its offer. A restored offer stays
  * unchanged until the vGPUs are measured.
  */
-static int plan_sale(struct manager *m, struct change *change, struct err *reterr)
+static int plan_sale(struct changes *changes, struct change *change, struct err *reterr)
 {
 	struct sale *sale = (struct sale *)change;
 	const struct contract *c = &sale->contract;
-	struct offer *offer = offer_of(m, sale);
-	struct host_gpu *gpu = host_find_gpu(&m->host, c->gpu);
+	struct offer *offer = offer_of(changes, sale);
+	struct host_gpu *gpu = host_find_gpu(changes->host, c->gpu);
 	struct vgpu *vgpu = NULL;
 	int r = c->offer ? check_offer(offer, c->offer, sale->holder, reterr) : 0;
 
@@ -272,7 +277,7 @@ static int plan_sale(struct manager *m, struct change *change, struct err *reter
 	if (r == 0)
 		r = contract_change_check_answers(gpu, reterr);
 	if (r == 0 && offer)
-		r = check_selling(m, gpu, offer, reterr);
+		r = check_selling(changes, gpu, offer, reterr);
 	if (r == 0)
 		r = contract_change_check_terms(gpu, c, reterr);
 	if (r == 0)
@@ -282,14 +287,16 @@ static int plan_sale(struct manager *m, struct change *change, struct err *reter
 	if (r == 0)
 		r = contract_change_check_memory(gpu, CONTRACT_MEMORY, c, reterr);
 	if (r == 0)
-		r = contract_change_check_flavor(m, c, reterr);
+		r = contract_change_check_flavor(changes, c, reterr);
 	if (r == 0)
-		r = find_unsold(m, c, gpu, &vgpu, reterr);
+		r = find_unsold(changes, c, gpu, &vgpu, reterr);
 	if (r != 0)
 		return r;
-	r = vgpu ? plan_attach(m, sale, gpu, vgpu, reterr) : plan_newcomer(m, sale, gpu, reterr);
-	if (r == CONTROL_E_DOES_NOT_FIT && offer && selling_may_close(m, offer, clock_now()))
-		offers_unlist(m->offers, offer, c->flavor,
+	r = vgpu ? plan_attach(changes, sale, gpu, vgpu, reterr)
+		 : plan_newcomer(changes, sale, gpu, reterr);
+	if (r == CONTROL_E_DOES_NOT_FIT && offer &&
+	    selling_may_close(changes->sales, offer, clock_now()))
+		offers_unlist(changes->sales->offers, offer, c->flavor,
 			      "the offer could no longer be funded when it was claimed",
 			      clock_now());
 	return r;
@@ -314,20 +321,22 @@ static int amend_sale(const struct change *change, struct contracts *contracts)
 	return 0;
 }
 
-static int apply_sale(struct manager *m, struct change *change, struct err *reterr)
+static int apply_sale(struct changes *changes, struct change *change, struct err *reterr)
 {
 	struct sale *sale = (struct sale *)change;
 	const char *id = sale->contract.id;
-	struct host_gpu *gpu = host_find_gpu(&m->host, sale->contract.gpu);
+	struct host_gpu *gpu = host_find_gpu(changes->host, sale->contract.gpu);
 	struct vgpu *vgpu = host_gpu_find_vgpu(gpu, id);
-	struct offer *offer = offer_of(m, sale);
-	int r = vgpu ? attach(m, sale, gpu, vgpu, reterr) : create(m, sale, gpu, reterr);
+	struct offer *offer = offer_of(changes, sale);
+	int r = vgpu ? attach(changes, sale, gpu, vgpu, reterr)
+		     : create(changes, sale, gpu, reterr);
 
 	if (r != 0 || !offer)
 		return r;
 	host_gpu_find_vgpu(gpu, id)->newcomer = true;
-	offers_claim(m->offers, offer, sale->contract.flavor, id, sale->contract.claim_key,
-		     m->config.offer.probation_s, clock_now());
+	offers_claim(changes->sales->offers, offer, sale->contract.flavor, id,
+		     sale->contract.claim_key, changes->settings->config.offer.probation_s,
+		     clock_now());
 	return 0;
 }
 
@@ -342,11 +351,11 @@ static const struct change_kind sale_kind = {
 	.plan = plan_sale, .amend = amend_sale, .apply = apply_sale, .fini = fini_sale};
 
 /* Takes over the labels of @contract. @holder: of a claim, its idempotency key; "": none. */
-static int begin_sale(struct manager *m, struct contract *contract, const char *holder,
+static int begin_sale(struct changes *changes, struct contract *contract, const char *holder,
 		      struct change_done done, struct err *reterr)
 {
 	struct host_gpu *gpu;
-	int r = pick_gpu(m, contract, &gpu, reterr);
+	int r = pick_gpu(changes, contract, &gpu, reterr);
 	struct sale *sale;
 
 	if (r != 0) {
@@ -361,13 +370,13 @@ static int begin_sale(struct manager *m, struct contract *contract, const char *
 	snprintf(sale->holder, sizeof(sale->holder), "%s", holder);
 	sale->contract.created_ms = clock_now().wall_ms;
 	contract->labels = NULL;
-	return change_begin(m, &sale->change, done, reterr);
+	return change_begin(changes, &sale->change, done, reterr);
 }
 
-int control_vgpu_add(struct manager *m, struct contract *contract, struct change_done done,
+int control_vgpu_add(struct changes *changes, struct contract *contract, struct change_done done,
 		     struct err *reterr)
 {
-	return begin_sale(m, contract, "", done, reterr);
+	return begin_sale(changes, contract, "", done, reterr);
 }
 
 /* Sets the terms of @contract that the flavour of the offer determines. */
@@ -385,10 +394,10 @@ static void take_flavor(const struct offer_flavor *flavor, unsigned int fields,
 	memcpy(contract->flavor, flavor->name, sizeof(contract->flavor));
 }
 
-int control_offer_claim(struct manager *m, const struct control_claim *claim,
+int control_offer_claim(struct changes *changes, const struct control_claim *claim,
 			struct contract *contract, struct change_done done, struct err *reterr)
 {
-	const struct offer *offer = offers_find(m->offers, claim->offer);
+	const struct offer *offer = offers_find(changes->sales->offers, claim->offer);
 	const struct offer_flavor *flavor = offer ? offers_flavor(offer, contract->flavor) : NULL;
 
 	if (offer && offer->vgpu[0] && claim->key[0] && strcmp(offer->claim_key, claim->key) == 0) {
@@ -412,5 +421,5 @@ int control_offer_claim(struct manager *m, const struct control_claim *claim,
 	 */
 	contract->offer = claim->offer;
 	snprintf(contract->claim_key, sizeof(contract->claim_key), "%s", claim->key);
-	return begin_sale(m, contract, claim->holder, done, reterr);
+	return begin_sale(changes, contract, claim->holder, done, reterr);
 }

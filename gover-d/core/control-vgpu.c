@@ -13,7 +13,6 @@
 #include "gover-d/core/ledger.h"
 #include "gover-d/core/record.h"
 #include "gover-d/core/save.h"
-#include "gover-d/core/state.h"
 
 /* --- changing a contract --- */
 
@@ -31,23 +30,23 @@ struct vgpu_change {
 	(CONTRACT_INITIAL_CAP | CONTRACT_MIN_CAP | CONTRACT_TARGET_FPS | CONTRACT_TARGET_RATE | \
 	 CONTRACT_BURST | CONTRACT_HELD | CONTRACT_HELD_CAP)
 
-static void record_change(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+static void record_change(struct changes *changes, struct host_gpu *gpu, struct vgpu *vgpu,
 			  unsigned int fields, const struct contract *c, struct instant now)
 {
 	const struct policy_terms terms = host_terms(gpu, c);
 	char changed[160];
 
 	if ((fields & (CONTRACT_HELD | CONTRACT_HELD_CAP)) && c->held) {
-		record_decision(m, gpu, vgpu, DECISION_HOLD, DECISION_NOTED, now,
+		record_decision(changes->recorder, gpu, vgpu, DECISION_HOLD, DECISION_NOTED, now,
 				"an operator holds vGPU %s at %d %%", c->id, c->held_cap_pct);
 	} else if (fields & CONTRACT_HELD) {
-		record_decision(m, gpu, vgpu, DECISION_RELEASE, DECISION_NOTED, now,
+		record_decision(changes->recorder, gpu, vgpu, DECISION_RELEASE, DECISION_NOTED, now,
 				"an operator released vGPU %s; its cap is %d %%", c->id,
 				vgpu->cap_pct);
 	} else {
 		contract_list_names(fields, changed, sizeof(changed));
 		record_decision(
-			m, gpu, vgpu, DECISION_SET, DECISION_NOTED, now,
+			changes->recorder, gpu, vgpu, DECISION_SET, DECISION_NOTED, now,
 			"the contract of vGPU %s (%d %% sold, target %g %s) was changed: %s", c->id,
 			terms.initial_cap_pct, terms.target_fps,
 			terms.counts_work ? "units/s" : "fps", changed);
@@ -70,18 +69,18 @@ static void merge(const struct vgpu_change *c, struct contract *contract)
 		contract->held_cap_pct = c->cap_pct;
 }
 
-static int plan_change(struct manager *m, struct change *change, struct err *reterr)
+static int plan_change(struct changes *changes, struct change *change, struct err *reterr)
 {
 	struct vgpu_change *c = (struct vgpu_change *)change;
 	struct host_gpu *gpu;
-	struct vgpu *vgpu = host_find_vgpu(&m->host, change->subject.vgpu, &gpu);
+	struct vgpu *vgpu = host_find_vgpu(changes->host, change->subject.vgpu, &gpu);
 	int r = 0;
 
 	if (!vgpu)
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no vGPU %s on this host",
 				     change->subject.vgpu);
 	if (c->fields & CONTRACT_FLAVOR)
-		r = contract_change_check_flavor(m, &c->values, reterr);
+		r = contract_change_check_flavor(changes, &c->values, reterr);
 	if (r != 0)
 		return r;
 	c->cap_pct = vgpu->cap_pct;
@@ -90,7 +89,7 @@ static int plan_change(struct manager *m, struct change *change, struct err *ret
 	if ((c->fields & CONTRACT_HELD_CAP) && !c->merged.held)
 		return err_condition(reterr, CONTROL_E_INVALID,
 				     "held_cap_pct: only allowed if held is true");
-	return contract_change_plan(m, gpu, vgpu, c->fields, &c->merged, clock_now(), reterr);
+	return contract_change_plan(changes, gpu, vgpu, c->fields, &c->merged, clock_now(), reterr);
 }
 
 static int amend_change(const struct change *change, struct contracts *contracts)
@@ -120,26 +119,26 @@ static bool is_other_promise(const struct host_gpu *gpu, const struct contract *
 	       (new <= 0 && before->terms.initial_cap_pct != after->terms.initial_cap_pct);
 }
 
-static int apply_change(struct manager *m, struct change *change, struct err *reterr)
+static int apply_change(struct changes *changes, struct change *change, struct err *reterr)
 {
 	struct vgpu_change *c = (struct vgpu_change *)change;
 	struct instant now = clock_now();
 	struct host_gpu *gpu;
-	struct vgpu *vgpu = host_find_vgpu(&m->host, change->subject.vgpu, &gpu);
+	struct vgpu *vgpu = host_find_vgpu(changes->host, change->subject.vgpu, &gpu);
 	int r = 0;
 
 	if (c->fields & CONTRACT_MEMORY)
-		r = contract_change_apply_memory(m, gpu, vgpu, &c->merged, reterr);
+		r = contract_change_apply_memory(changes, gpu, vgpu, &c->merged, reterr);
 	if (r == 0 && (c->fields & CONTRACT_LABELS))
 		r = contract_change_apply_labels(gpu, vgpu, c->merged.labels, reterr);
 	if (r != 0)
 		return r;
 	if (is_other_promise(gpu, &vgpu->contract, &c->merged))
 		promise_reset(&vgpu->promise); /* the bad time belongs to the old one */
-	record_change(m, gpu, vgpu, c->fields, &c->merged, now);
-	contract_change_commit(m, gpu, vgpu, &c->merged, now);
+	record_change(changes, gpu, vgpu, c->fields, &c->merged, now);
+	contract_change_commit(changes, gpu, vgpu, &c->merged, now);
 	if (c->fields & ALERT_FIELDS)
-		alerts_vgpu_changed(m->alerts, change->subject.vgpu);
+		alerts_vgpu_changed(changes->recorder->alerts, change->subject.vgpu);
 	if (is_contract(c->fields))
 		vgpu->found = false;
 	return 0;
@@ -155,13 +154,13 @@ static void fini_change(struct change *change)
 static const struct change_kind vgpu_change_kind = {
 	.plan = plan_change, .amend = amend_change, .apply = apply_change, .fini = fini_change};
 
-int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
+int control_vgpu_change(struct changes *changes, const char *id, unsigned int fields,
 			const struct contract *values, struct change_done done, struct err *reterr)
 {
 	struct vgpu_change *c;
 	struct host_gpu *gpu;
 
-	if (!host_find_vgpu(&m->host, id, &gpu))
+	if (!host_find_vgpu(changes->host, id, &gpu))
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no vGPU %s on this host", id);
 	if (fields == 0) {
 		done.call(done.userdata, 0, NULL);
@@ -175,7 +174,7 @@ int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
 	c->fields = fields;
 	c->values = *values;
 	json_incref(c->values.labels);
-	return change_begin(m, &c->change, done, reterr);
+	return change_begin(changes, &c->change, done, reterr);
 }
 
 /* --- removing --- */
@@ -189,12 +188,12 @@ struct vgpu_removal {
 	bool marks;	      /* set by plan(): store the mark instead of removing the contract */
 };
 
-static int plan_removal(struct manager *m, struct change *change, struct err *reterr)
+static int plan_removal(struct changes *changes, struct change *change, struct err *reterr)
 {
 	struct vgpu_removal *c = (struct vgpu_removal *)change;
 	struct host_gpu *gpu;
 
-	if (!host_find_vgpu(&m->host, change->subject.vgpu, &gpu))
+	if (!host_find_vgpu(changes->host, change->subject.vgpu, &gpu))
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no vGPU %s on this host",
 				     change->subject.vgpu);
 	/* before the open it is not known whether the daemon must remove the vGPU */
@@ -214,51 +213,51 @@ static int amend_removal(const struct change *change, struct contracts *contract
 	return 0;
 }
 
-static int apply_removal(struct manager *m, struct change *change, struct err *reterr)
+static int apply_removal(struct changes *changes, struct change *change, struct err *reterr)
 {
 	const char *id = change->subject.vgpu;
 	struct instant now = clock_now();
 	struct host_gpu *gpu;
-	struct vgpu *vgpu = host_find_vgpu(&m->host, id, &gpu);
+	struct vgpu *vgpu = host_find_vgpu(changes->host, id, &gpu);
 	int r;
 
 	if (gpu->traits.creates) {
-		r = actuate_destroy(&m->actuator, gpu, vgpu, reterr);
+		r = actuate_destroy(&changes->caps->actuator, gpu, vgpu, reterr);
 		if (r != 0)
 			return r;
 	}
 	/* if the vGPU still exists, it is adopted as a vGPU without a contract */
-	if (!m->actuator.dry_run)
-		(void)cap_journal_remove(m->actuator.journal, id);
+	if (!changes->settings->dry_run)
+		(void)cap_journal_remove(changes->caps->actuator.journal, id);
 	host_gpu_remove(gpu, vgpu);
-	record_decision(m, gpu, vgpu, DECISION_REMOVE, DECISION_WRITTEN, now,
+	record_decision(changes->recorder, gpu, vgpu, DECISION_REMOVE, DECISION_WRITTEN, now,
 			"vGPU %s and its contract of %d %% were removed; its cap was %d %%", id,
 			vgpu->contract.terms.initial_cap_pct, vgpu->cap_pct);
-	frames_forget(&m->frames, id);
-	offers_vgpu_removed(m->offers, id, now);
-	alerts_vgpu_removed(m->alerts, id);
-	ledger_flush_vgpu(m, vgpu);
+	frames_forget(&changes->caps->frames, id);
+	offers_vgpu_removed(changes->sales->offers, id, now);
+	alerts_vgpu_removed(changes->recorder->alerts, id);
+	ledger_flush_vgpu(changes->tick, vgpu);
 	vgpu_free(gpu, vgpu);
 	if (gpu->mode == GPU_MODE_ACT)
-		contract_change_give_back(m, gpu, now);
-	save_soon(m); /* the file still contains the marked contract */
+		contract_change_give_back(changes, gpu, now);
+	save_soon(changes->store); /* the file still contains the marked contract */
 	return 0;
 }
 
 static const struct change_kind vgpu_removal_kind = {
 	.plan = plan_removal, .amend = amend_removal, .apply = apply_removal};
 
-int control_vgpu_remove(struct manager *m, const char *id, struct change_done done,
+int control_vgpu_remove(struct changes *changes, const char *id, struct change_done done,
 			struct err *reterr)
 {
 	struct vgpu_removal *c;
 	struct host_gpu *gpu;
 
-	if (!host_find_vgpu(&m->host, id, &gpu))
+	if (!host_find_vgpu(changes->host, id, &gpu))
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no vGPU %s on this host", id);
 	c = xcalloc(1, sizeof(*c));
 	c->change.kind = &vgpu_removal_kind;
 	(void)id_copy(c->change.subject.vgpu, id);
 	(void)id_copy(c->change.subject.gpu, gpu->config.name);
-	return change_begin(m, &c->change, done, reterr);
+	return change_begin(changes, &c->change, done, reterr);
 }

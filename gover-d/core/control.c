@@ -13,7 +13,6 @@
 #include "gover-d/core/memory-mark.h"
 #include "gover-d/core/record.h"
 #include "gover-d/core/save.h"
-#include "gover-d/core/state.h"
 
 /* --- GPUs --- */
 
@@ -24,11 +23,11 @@ struct gpu_change {
 	bool selling;
 };
 
-static int plan_gpu(struct manager *m, struct change *change, struct err *reterr)
+static int plan_gpu(struct changes *changes, struct change *change, struct err *reterr)
 {
 	const struct gpu_change *c = (const struct gpu_change *)change;
 	const char *name = change->subject.gpu;
-	const struct host_gpu *gpu = host_find_gpu(&m->host, name);
+	const struct host_gpu *gpu = host_find_gpu(changes->host, name);
 
 	if (!gpu)
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no GPU %s on this host", name);
@@ -56,39 +55,39 @@ static int amend_gpu(const struct change *change, struct contracts *contracts)
  * In mode observe, the daemon renews no lease and writes no cap: a lease may have ended, also since
  * the last tick, and the cap journal does not contain the cap that it has left.
  */
-static void end_observation(struct manager *m, struct host_gpu *gpu)
+static void end_observation(struct changes *changes, struct host_gpu *gpu)
 {
 	gpu->caps_due = true;
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
 		if (!v->device)
 			continue;
 		v->cap_unknown = true;
-		if (!m->actuator.dry_run)
-			cap_journal_settle(m->actuator.journal, v->contract.id,
+		if (!changes->settings->dry_run)
+			cap_journal_settle(changes->caps->actuator.journal, v->contract.id,
 					   v->expected_cap_pct);
 	}
 }
 
-static int apply_gpu(struct manager *m, struct change *change, struct err *reterr)
+static int apply_gpu(struct changes *changes, struct change *change, struct err *reterr)
 {
 	const struct gpu_change *c = (const struct gpu_change *)change;
-	struct host_gpu *gpu = host_find_gpu(&m->host, change->subject.gpu);
-	struct offer *offer = offers_live(m->offers, change->subject.gpu);
+	struct host_gpu *gpu = host_find_gpu(changes->host, change->subject.gpu);
+	struct offer *offer = offers_live(changes->sales->offers, change->subject.gpu);
 	struct instant now = clock_now();
 
 	(void)reterr;
 	if (gpu->mode == GPU_MODE_OBSERVE)
-		end_observation(m, gpu);
+		end_observation(changes, gpu);
 	if (c->sets_mode)
 		gpu->mode = c->mode;
 	if (c->sets_selling)
 		gpu->selling = c->selling;
-	record_decision(m, gpu, NULL, DECISION_SET, DECISION_NOTED, now,
+	record_decision(changes->recorder, gpu, NULL, DECISION_SET, DECISION_NOTED, now,
 			"an operator set GPU %s to mode %s, selling %s", change->subject.gpu,
 			gpu_mode_name(gpu->mode), gpu->selling ? "on" : "off");
 	if (offer && offer->life.state == OFFER_OPEN &&
 	    (!gpu->selling || gpu->mode != GPU_MODE_ACT))
-		offers_end(m->offers, offer, OFFER_CLOSED, now,
+		offers_end(changes->sales->offers, offer, OFFER_CLOSED, now,
 			   "an operator stopped selling on GPU %s", change->subject.gpu);
 	return 0;
 }
@@ -96,7 +95,7 @@ static int apply_gpu(struct manager *m, struct change *change, struct err *reter
 static const struct change_kind gpu_kind = {
 	.plan = plan_gpu, .amend = amend_gpu, .apply = apply_gpu};
 
-int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode *mode,
+int control_gpu_change(struct changes *changes, const char *name, const enum gpu_mode *mode,
 		       const bool *selling, struct change_done done, struct err *reterr)
 {
 	struct gpu_change *c = xcalloc(1, sizeof(*c));
@@ -107,7 +106,7 @@ int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode 
 	c->sets_selling = selling;
 	c->mode = mode ? *mode : GPU_MODE_ACT;
 	c->selling = selling && *selling;
-	return change_begin(m, &c->change, done, reterr);
+	return change_begin(changes, &c->change, done, reterr);
 }
 
 /* --- offers and alerts --- */
@@ -119,7 +118,7 @@ struct id_change {
 	char by[ALERT_BY_MAX]; /* principal of the request */
 };
 
-static int begin_id_change(struct manager *m, const struct change_kind *kind,
+static int begin_id_change(struct changes *changes, const struct change_kind *kind,
 			   const struct change_subject *subject, int64_t id, const char *by,
 			   struct change_done done, struct err *reterr)
 {
@@ -130,14 +129,14 @@ static int begin_id_change(struct manager *m, const struct change_kind *kind,
 	c->id = id;
 	snprintf(c->by, sizeof(c->by), "%s", by);
 	c->now_ms = clock_now().wall_ms;
-	return change_begin(m, &c->change, done, reterr);
+	return change_begin(changes, &c->change, done, reterr);
 }
 
 /* Finds an open offer. @participle: the end of the message about another offer. */
-static int find_open(struct manager *m, int64_t id, const char *participle,
+static int find_open(struct changes *changes, int64_t id, const char *participle,
 		     const struct offer **ret_offer, struct err *reterr)
 {
-	const struct offer *offer = offers_find(m->offers, id);
+	const struct offer *offer = offers_find(changes->sales->offers, id);
 
 	if (!offer)
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %lld", (long long)id);
@@ -150,11 +149,11 @@ static int find_open(struct manager *m, int64_t id, const char *participle,
 	return 0;
 }
 
-static int plan_withdrawal(struct manager *m, struct change *change, struct err *reterr)
+static int plan_withdrawal(struct changes *changes, struct change *change, struct err *reterr)
 {
 	const struct offer *offer;
 
-	return find_open(m, ((struct id_change *)change)->id, "withdrawn", &offer, reterr);
+	return find_open(changes, ((struct id_change *)change)->id, "withdrawn", &offer, reterr);
 }
 
 static int amend_withdrawal(const struct change *change, struct contracts *contracts)
@@ -165,15 +164,15 @@ static int amend_withdrawal(const struct change *change, struct contracts *contr
 					    ((const struct id_change *)change)->id);
 }
 
-static int apply_withdrawal(struct manager *m, struct change *change, struct err *reterr)
+static int apply_withdrawal(struct changes *changes, struct change *change, struct err *reterr)
 {
-	struct offer *offer = offers_find(m->offers, ((struct id_change *)change)->id);
+	struct offer *offer = offers_find(changes->sales->offers, ((struct id_change *)change)->id);
 	struct instant now = clock_now();
 	bool held = offers_is_held(offer, now);
 
 	(void)reterr;
 	offer->withdrawn = true;
-	offers_end(m->offers, offer, OFFER_CLOSED, now, OFFERS_WITHDRAWN "%s%s",
+	offers_end(changes->sales->offers, offer, OFFER_CLOSED, now, OFFERS_WITHDRAWN "%s%s",
 		   held ? " while it was held by " : "", held ? offer->hold.holder : "");
 	return 0;
 }
@@ -181,14 +180,15 @@ static int apply_withdrawal(struct manager *m, struct change *change, struct err
 static const struct change_kind withdrawal_kind = {
 	.plan = plan_withdrawal, .amend = amend_withdrawal, .apply = apply_withdrawal};
 
-int control_offer_close(struct manager *m, int64_t id, struct change_done done, struct err *reterr)
+int control_offer_close(struct changes *changes, int64_t id, struct change_done done,
+			struct err *reterr)
 {
-	const struct offer *offer = offers_find(m->offers, id);
+	const struct offer *offer = offers_find(changes->sales->offers, id);
 	struct change_subject subject = {.gpu = ""};
 
 	if (offer) /* otherwise plan_withdrawal() rejects the request */
 		(void)id_copy(subject.gpu, offer->gpu);
-	return begin_id_change(m, &withdrawal_kind, &subject, id, "", done, reterr);
+	return begin_id_change(changes, &withdrawal_kind, &subject, id, "", done, reterr);
 }
 
 struct hold_change {
@@ -198,12 +198,12 @@ struct hold_change {
 	struct operator_hold stored; /* set by plan_hold() */
 };
 
-static int plan_hold(struct manager *m, struct change *change, struct err *reterr)
+static int plan_hold(struct changes *changes, struct change *change, struct err *reterr)
 {
 	struct hold_change *c = (struct hold_change *)change;
 	struct instant now = clock_now();
 	const struct offer *offer = NULL;
-	int r = find_open(m, c->id, "held", &offer, reterr);
+	int r = find_open(changes, c->id, "held", &offer, reterr);
 
 	if (r == 0)
 		r = offers_check_holder(offer, c->hold.holder, now, reterr);
@@ -222,22 +222,23 @@ static int amend_hold(const struct change *change, struct contracts *contracts)
 				       &((const struct hold_change *)change)->stored);
 }
 
-static int apply_hold(struct manager *m, struct change *change, struct err *reterr)
+static int apply_hold(struct changes *changes, struct change *change, struct err *reterr)
 {
 	const struct hold_change *c = (const struct hold_change *)change;
 
 	(void)reterr;
-	offers_hold(m->offers, offers_find(m->offers, c->id), &c->hold, clock_now());
+	offers_hold(changes->sales->offers, offers_find(changes->sales->offers, c->id), &c->hold,
+		    clock_now());
 	return 0;
 }
 
 static const struct change_kind hold_kind = {
 	.plan = plan_hold, .amend = amend_hold, .apply = apply_hold};
 
-int control_offer_hold(struct manager *m, int64_t id, const char *holder, int ttl_s,
+int control_offer_hold(struct changes *changes, int64_t id, const char *holder, int ttl_s,
 		       struct change_done done, struct err *reterr)
 {
-	const struct offer *offer = offers_find(m->offers, id);
+	const struct offer *offer = offers_find(changes->sales->offers, id);
 	struct hold_change *c = xcalloc(1, sizeof(*c));
 	struct instant now = clock_now();
 
@@ -248,14 +249,14 @@ int control_offer_hold(struct manager *m, int64_t id, const char *holder, int tt
 	snprintf(c->hold.holder, sizeof(c->hold.holder), "%s", holder);
 	c->hold.until_ms = now.wall_ms + (int64_t)ttl_s * 1000;
 	c->hold.until_ns = now.mono_ns + (uint64_t)ttl_s * NS_PER_S;
-	return change_begin(m, &c->change, done, reterr);
+	return change_begin(changes, &c->change, done, reterr);
 }
 
-static int plan_ack(struct manager *m, struct change *change, struct err *reterr)
+static int plan_ack(struct changes *changes, struct change *change, struct err *reterr)
 {
 	int64_t id = ((struct id_change *)change)->id;
 
-	return alerts_find(m->alerts, id)
+	return alerts_find(changes->recorder->alerts, id)
 		       ? 0
 		       : err_condition(reterr, CONTROL_E_NOT_FOUND, "no alert %lld", (long long)id);
 }
@@ -269,38 +270,31 @@ static int amend_ack(const struct change *change, struct contracts *contracts)
 	return operator_state_add_ack(contracts->operator_state, c->id, c->now_ms);
 }
 
-static int apply_ack(struct manager *m, struct change *change, struct err *reterr)
+static int apply_ack(struct changes *changes, struct change *change, struct err *reterr)
 {
 	const struct id_change *c = (const struct id_change *)change;
 
 	(void)reterr;
-	memory_mark_acknowledge(m->alerts, c->id);
-	return alerts_ack(m->alerts, c->id, c->by, c->now_ms);
+	memory_mark_acknowledge(changes->recorder->alerts, c->id);
+	return alerts_ack(changes->recorder->alerts, c->id, c->by, c->now_ms);
 }
 
 static const struct change_kind ack_kind = {
 	.plan = plan_ack, .amend = amend_ack, .apply = apply_ack};
 
-int control_alert_ack(struct manager *m, int64_t id, const char *by, struct change_done done,
+int control_alert_ack(struct changes *changes, int64_t id, const char *by, struct change_done done,
 		      struct err *reterr)
 {
 	static const struct change_subject subject = {.other = "acknowledgements"};
 
-	return begin_id_change(m, &ack_kind, &subject, id, by, done, reterr);
+	return begin_id_change(changes, &ack_kind, &subject, id, by, done, reterr);
 }
 
 /* --- silences --- */
 
-/* Applies a changed silence to the alerts at once. */
-static void silence_changed(struct manager *m, const struct db_silence *silence)
-{
-	observers_pass(&m->observers, silence, silence);
-	alerts_update_silenced(m->alerts, clock_now().wall_ms);
-}
-
 #define SILENCE_DAYS_MAX 366
 
-static int check_silence(struct manager *m, const struct db_silence *s, int64_t now_ms,
+static int check_silence(struct changes *changes, const struct db_silence *s, int64_t now_ms,
 			 struct err *reterr)
 {
 	enum alert_kind kind;
@@ -311,10 +305,10 @@ static int check_silence(struct manager *m, const struct db_silence *s, int64_t 
 	if (s->alert[0] && alerts_kind_parse(s->alert, &kind) < 0)
 		return err_condition(reterr, CONTROL_E_INVALID, "alert: unknown alert %s",
 				     s->alert);
-	if (s->gpu[0] && !host_find_gpu(&m->host, s->gpu))
+	if (s->gpu[0] && !host_find_gpu(changes->host, s->gpu))
 		return err_condition(reterr, CONTROL_E_INVALID, "gpu: no GPU %s on this host",
 				     s->gpu);
-	if (s->vgpu[0] && !host_find_vgpu(&m->host, s->vgpu, NULL))
+	if (s->vgpu[0] && !host_find_vgpu(changes->host, s->vgpu, NULL))
 		return err_condition(reterr, CONTROL_E_INVALID, "vgpu: no vGPU %s on this host",
 				     s->vgpu);
 	if (!s->reason[0])
@@ -334,12 +328,12 @@ struct silence_change {
 	struct db_silence silence;
 };
 
-static int plan_add(struct manager *m, struct change *change, struct err *reterr)
+static int plan_add(struct changes *changes, struct change *change, struct err *reterr)
 {
 	const struct silence_change *c = (const struct silence_change *)change;
-	int r = check_silence(m, &c->silence, clock_now().wall_ms, reterr);
+	int r = check_silence(changes, &c->silence, clock_now().wall_ms, reterr);
 
-	if (r == 0 && m->silences.n == SILENCES_MAX)
+	if (r == 0 && changes->recorder->silences.n == SILENCES_MAX)
 		r = err_condition(reterr, CONTROL_E_TOO_MANY, "too many silences (limit %d)",
 				  SILENCES_MAX);
 	return r;
@@ -353,20 +347,21 @@ static int amend_add(const struct change *change, struct contracts *contracts)
 	return silences_add(&contracts->operator_state->silences, &silence);
 }
 
-static int apply_add(struct manager *m, struct change *change, struct err *reterr)
+static int apply_add(struct changes *changes, struct change *change, struct err *reterr)
 {
 	struct silence_change *c = (struct silence_change *)change;
 
 	(void)reterr;
-	(void)silences_add(&m->silences, &c->silence); /* plan_add() has checked the number */
-	silence_changed(m, &c->silence);
+	(void)silences_add(&changes->recorder->silences,
+			   &c->silence); /* plan_add() has checked the number */
+	record_silence(changes->recorder, &c->silence, clock_now());
 	return 0;
 }
 
 static const struct change_kind add_kind = {
 	.plan = plan_add, .amend = amend_add, .apply = apply_add};
 
-int control_silence_add(struct manager *m, const struct db_silence *silence,
+int control_silence_add(struct changes *changes, const struct db_silence *silence,
 			struct change_done done, struct err *reterr)
 {
 	struct silence_change *c = xcalloc(1, sizeof(*c));
@@ -375,14 +370,14 @@ int control_silence_add(struct manager *m, const struct db_silence *silence,
 	c->change.subject = all_silences;
 	c->silence = *silence;
 	c->silence.created_ms = clock_now().wall_ms;
-	return change_begin(m, &c->change, done, reterr);
+	return change_begin(changes, &c->change, done, reterr);
 }
 
-static int plan_removal(struct manager *m, struct change *change, struct err *reterr)
+static int plan_removal(struct changes *changes, struct change *change, struct err *reterr)
 {
 	int64_t id = ((struct id_change *)change)->id;
 
-	if (silences_find(&m->silences, id))
+	if (silences_find(&changes->recorder->silences, id))
 		return 0;
 	return err_condition(reterr, CONTROL_E_NOT_FOUND, "no silence %lld", (long long)id);
 }
@@ -396,51 +391,38 @@ static int amend_removal(const struct change *change, struct contracts *contract
 	return 0;
 }
 
-static int apply_removal(struct manager *m, struct change *change, struct err *reterr)
+static int apply_removal(struct changes *changes, struct change *change, struct err *reterr)
 {
 	struct db_silence removed;
 
 	(void)reterr;
-	(void)silences_remove(&m->silences, ((struct id_change *)change)->id, &removed);
+	(void)silences_remove(&changes->recorder->silences, ((struct id_change *)change)->id,
+			      &removed);
 	removed.ended_ms = clock_now().wall_ms;
-	silence_changed(m, &removed);
+	record_silence(changes->recorder, &removed, clock_now());
 	return 0;
 }
 
 static const struct change_kind removal_kind = {
 	.plan = plan_removal, .amend = amend_removal, .apply = apply_removal};
 
-int control_silence_remove(struct manager *m, int64_t id, struct change_done done,
+int control_silence_remove(struct changes *changes, int64_t id, struct change_done done,
 			   struct err *reterr)
 {
-	return begin_id_change(m, &removal_kind, &all_silences, id, "", done, reterr);
-}
-
-void control_silence_expire(struct manager *m, struct instant now)
-{
-	struct db_silence silence;
-	bool expired = false;
-
-	while (silences_expire(&m->silences, now.wall_ms, &silence)) {
-		silence.ended_ms = now.wall_ms;
-		silence_changed(m, &silence);
-		expired = true;
-	}
-	/* Otherwise it would be in force again after a restart if the clock is set back. */
-	if (expired)
-		save_soon(m);
+	return begin_id_change(changes, &removal_kind, &all_silences, id, "", done, reterr);
 }
 
 /* --- reports of gover-fleet --- */
 
-void control_fleet_report(struct manager *m, const struct fleet_report *report, struct instant now)
+void control_fleet_report(struct changes *changes, const struct fleet_report *report,
+			  struct instant now)
 {
-	enum fleet_state before = fleet_state_at(&m->fleet, now);
+	enum fleet_state before = fleet_state_at(changes->fleet, now);
 
-	m->fleet.report = *report;
-	m->fleet.reported = now;
+	changes->fleet->report = *report;
+	changes->fleet->reported = now;
 	if (report->state != before)
-		observers_pass(&m->observers, change, "fleet", "");
+		observers_pass(&changes->recorder->observers, change, "fleet", "");
 }
 
 /* Writes the sentence of the decision. */
@@ -482,13 +464,13 @@ static void teach_policy(struct fleet *fleet, struct policy_gpu *gpu, const char
 		moving_note_failed(gpu, vgpu);
 }
 
-int control_fleet_migration(struct manager *m, const char *id,
+int control_fleet_migration(struct changes *changes, const char *id,
 			    const struct fleet_migration *migration, struct instant now,
 			    struct err *reterr)
 {
 	struct host_gpu *gpu = NULL;
-	struct vgpu *vgpu = host_find_vgpu(&m->host, id, &gpu);
-	const char *asked = fleet_asked_gpu(&m->fleet, id);
+	struct vgpu *vgpu = host_find_vgpu(changes->host, id, &gpu);
+	const char *asked = fleet_asked_gpu(changes->fleet, id);
 	char why[DECISION_WHY_MAX] = "";
 	struct decision d = {
 		.ts_ms = now.wall_ms,
@@ -500,8 +482,8 @@ int control_fleet_migration(struct manager *m, const char *id,
 	if (!vgpu && !asked)
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no vGPU %s on this host", id);
 	if (migration->state == FLEET_REQUESTED &&
-	    fleet_add_destination(&m->fleet, id, migration->to)) {
-		observers_pass(&m->observers, change, "fleet", "");
+	    fleet_add_destination(changes->fleet, id, migration->to)) {
+		observers_pass(&changes->recorder->observers, change, "fleet", "");
 		return 0;
 	}
 	snprintf(d.gpu, sizeof(d.gpu), "%s", vgpu ? gpu->config.name : asked);
@@ -510,14 +492,14 @@ int control_fleet_migration(struct manager *m, const char *id,
 	if (migration->duration_ms >= 0)
 		d.numbers = json_pack("{s:f}", "duration_s", (double)migration->duration_ms / 1000);
 	if (migration->state == FLEET_REQUESTED && vgpu)
-		fleet_remember(&m->fleet, id, gpu->config.name);
-	count(&m->fleet, migration);
-	fleet_note_migration(&m->fleet, id, d.gpu, migration, now.wall_ms);
+		fleet_remember(changes->fleet, id, gpu->config.name);
+	count(changes->fleet, migration);
+	fleet_note_migration(changes->fleet, id, d.gpu, migration, now.wall_ms);
 	if (vgpu)
-		teach_policy(&m->fleet, &gpu->view, id, migration->state, now);
-	d.id = record_add(m, &d);
+		teach_policy(changes->fleet, &gpu->view, id, migration->state, now);
+	d.id = record_add(changes->recorder, &d);
 	if (vgpu)
 		vgpu->last_decision_id = d.id;
-	observers_pass(&m->observers, change, "vgpu", id);
+	observers_pass(&changes->recorder->observers, change, "vgpu", id);
 	return 0;
 }

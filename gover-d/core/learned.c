@@ -18,7 +18,6 @@
 #include "gover-d/core/learned.h"
 #include "gover-d/core/round.h"
 #include "gover-d/core/save.h"
-#include "gover-d/core/state.h"
 #include "gover-d/util/log.h"
 #include "policy/qos/demand.h"
 #include "policy/qos/futures.h"
@@ -153,7 +152,7 @@ static int read_slots(struct db_reader *reader, struct past *past, int *ret_erro
 	return first;
 }
 
-static void load_gpu(struct manager *m, struct db_reader *reader, struct past *past,
+static void load_gpu(struct tick *tick, struct db_reader *reader, struct past *past,
 		     struct host_gpu *gpu, struct instant now)
 {
 	double speed = gpu_speed(&gpu->config);
@@ -163,7 +162,7 @@ static void load_gpu(struct manager *m, struct db_reader *reader, struct past *p
 	past->gpu = gpu;
 	past->slot_ms = FUTURES_SLOT_S * 1000 / speed;
 	past->begin_ms = now.wall_ms - (int64_t)(POLICY_PAST_SLOTS * past->slot_ms);
-	past->slots_of_sample = (int)ceil(round_period_s(m, gpu) / FUTURES_SLOT_S);
+	past->slots_of_sample = (int)ceil(round_period_s(tick, gpu) / FUTURES_SLOT_S);
 	for (struct vgpu *v = gpu->vgpus; v && past->n < POLICY_VGPUS_MAX; v = v->next)
 		past->vgpus[past->n++] = v;
 	if (past->n == 0)
@@ -171,28 +170,29 @@ static void load_gpu(struct manager *m, struct db_reader *reader, struct past *p
 	first = read_slots(reader, past, &error);
 	if (error < 0)
 		log_warning("GPU %s: %s: past demands could be read for %.0f s only: %s",
-			    gpu->config.name, m->history.path,
+			    gpu->config.name, tick->recorder->history.path,
 			    (POLICY_PAST_SLOTS - first) * FUTURES_SLOT_S, strerror(-error));
 	for (int i = 0; i < past->n; i++)
 		fill(past, i, first);
 }
 
-void learned_load(struct manager *m, struct instant now)
+void learned_load(struct tick *tick, struct instant now)
 {
-	bool learns = strcmp(m->config.policy, "qos") == 0;
-	struct db_reader *reader =
-		learns && m->history.db ? history_open_reader(&m->history) : NULL;
+	bool learns = strcmp(tick->settings->config.policy, "qos") == 0;
+	struct db_reader *reader = learns && tick->recorder->history.db
+					   ? history_open_reader(&tick->recorder->history)
+					   : NULL;
 	struct past *past = reader ? xmalloc(sizeof(*past)) : NULL;
 	uint64_t begun_ns = clock_now().mono_ns;
 
 	/* Each GPU has an equal part of the time. */
-	for (int i = 0; past && i < m->host.n_gpus; i++) {
+	for (int i = 0; past && i < tick->host->n_gpus; i++) {
 		struct db_limit limit = {.end_ns = begun_ns + READ_MS * NS_PER_MS *
 								      (uint64_t)(i + 1) /
-								      (uint64_t)m->host.n_gpus};
+								      (uint64_t)tick->host->n_gpus};
 
 		db_reader_limit(reader, &limit);
-		load_gpu(m, reader, past, &m->host.gpus[i], now);
+		load_gpu(tick, reader, past, &tick->host->gpus[i], now);
 	}
 	free(past);
 	db_reader_close(reader);
@@ -200,12 +200,12 @@ void learned_load(struct manager *m, struct instant now)
 
 /* --- migrations --- */
 
-void learned_tick(struct manager *m)
+void learned_tick(struct tick *tick)
 {
 	bool changed = false;
 
-	for (int i = 0; i < m->host.n_gpus; i++) {
-		struct host_gpu *gpu = &m->host.gpus[i];
+	for (int i = 0; i < tick->host->n_gpus; i++) {
+		struct host_gpu *gpu = &tick->host->gpus[i];
 		struct moving_estimate now = moving_save(&gpu->view.moving);
 		const struct moving_estimate *saved = &gpu->migrations_saved;
 
@@ -214,5 +214,5 @@ void learned_tick(struct manager *m)
 		gpu->migrations_saved = now;
 	}
 	if (changed)
-		save_soon(m);
+		save_soon(tick->store);
 }

@@ -6,18 +6,16 @@
 #ifndef GOVER_D_CORE_LEARNED_H
 #define GOVER_D_CORE_LEARNED_H
 
-#include "base/clock.h"
-
-struct manager;
+#include "gover-d/core/tick.h"
 
 /*
  * Reads the past demands of all vGPUs, if policy qos is in force. Call it once, after the vGPUs are
  * adopted and before the first tick. Reading ends after half a second; the oldest demands are
  * then left out. @now: the wall clock limits the rows that are read.
  */
-void learned_load(struct manager *manager, struct instant now);
+void learned_load(struct tick *tick, struct instant now);
 
 /* Requests a save if the estimate of migrations has changed. Call it once a period. */
-void learned_tick(struct manager *manager);
+void learned_tick(struct tick *tick);
 
 #endif

@@ -9,7 +9,6 @@
 #include "db/db.h"
 #include "gover-d/config/flavor.h"
 #include "gover-d/core/ledger.h"
-#include "gover-d/core/state.h"
 #include "gover-d/util/log.h"
 
 /* --- sums --- */
@@ -31,17 +30,18 @@ static bool is_valid(const struct db_tally *row)
 static int load(void *userdata, const void *data)
 {
 	const struct db_tally *row = data;
-	struct manager *m = userdata;
-	struct vgpu *v = host_find_vgpu(&m->host, row->vgpu, NULL);
+	struct tick *tick = userdata;
+	struct vgpu *v = host_find_vgpu(tick->host, row->vgpu, NULL);
 
 	if (!v || v->contract.created_ms != row->contract_ms)
 		return 0; /* an earlier contract */
 	if (!is_valid(row)) {
 		log_warning("%s: the sums of vGPU %s are invalid; they begin again",
-			    m->history.path, row->vgpu);
+			    tick->recorder->history.path, row->vgpu);
 		return 0;
 	}
-	promise_restore_slow(&v->promise, &m->config.promise, row->slow_bad_s, row->slow_burns);
+	promise_restore_slow(&v->promise, &tick->settings->config.promise, row->slow_bad_s,
+			     row->slow_burns);
 	v->tally = (struct vgpu_tally){
 		.since_ms = row->since_ms,
 		.seen_s = row->seen_s,
@@ -57,17 +57,18 @@ static int load(void *userdata, const void *data)
 	return 0;
 }
 
-void ledger_load_tallies(struct manager *m)
+void ledger_load_tallies(struct tick *tick)
 {
-	struct db_reader *reader = m->history.db ? history_open_reader(&m->history) : NULL;
+	struct db_reader *reader =
+		tick->recorder->history.db ? history_open_reader(&tick->recorder->history) : NULL;
 
-	if (reader && db_query_tallies(reader, load, m) < 0)
+	if (reader && db_query_tallies(reader, load, tick) < 0)
 		log_warning("%s: the sums of the vGPUs cannot be read; they begin again",
-			    m->history.path);
+			    tick->recorder->history.path);
 	db_reader_close(reader);
 }
 
-static void store(const struct manager *m, const struct vgpu *v, int64_t now_ms)
+static void store(const struct tick *tick, const struct vgpu *v, int64_t now_ms)
 {
 	const struct vgpu_tally *t = &v->tally;
 	const struct promise_burn *burn = &v->promise.track.burn[PROMISE_HOST];
@@ -91,14 +92,14 @@ static void store(const struct manager *m, const struct vgpu *v, int64_t now_ms)
 	if (t->since_ms == 0)
 		return;
 	memcpy(row.vgpu, v->contract.id, sizeof(row.vgpu));
-	(void)db_append_tally(m->history.db, &row); /* stored again after a minute */
+	(void)db_append_tally(tick->recorder->history.db, &row); /* stored again after a minute */
 }
 
-void ledger_store_tallies(const struct manager *m, int64_t now_ms)
+void ledger_store_tallies(const struct tick *tick, int64_t now_ms)
 {
-	for (int i = 0; i < m->host.n_gpus && m->history.db; i++)
-		for (const struct vgpu *v = m->host.gpus[i].vgpus; v; v = v->next)
-			store(m, v, now_ms);
+	for (int i = 0; i < tick->host->n_gpus && tick->recorder->history.db; i++)
+		for (const struct vgpu *v = tick->host->gpus[i].vgpus; v; v = v->next)
+			store(tick, v, now_ms);
 }
 
 #define MINUTE_MS  60000
@@ -106,50 +107,51 @@ void ledger_store_tallies(const struct manager *m, int64_t now_ms)
 
 /* --- storing --- */
 
-void ledger_flush_vgpu(struct manager *m, struct vgpu *v)
+void ledger_flush_vgpu(struct tick *tick, struct vgpu *v)
 {
 	struct ledger_open *open = &v->ledger;
 	struct db_ledger row = {
-		.ts_ms = m->host.ledger_ms,
+		.ts_ms = tick->host->ledger_ms,
 		.sold = open->sold,
 		.kept = open->kept,
 	};
 
-	if (open->flavor[0] && m->history.db) {
+	if (open->flavor[0] && tick->recorder->history.db) {
 		memcpy(row.vgpu, v->contract.id, sizeof(row.vgpu));
 		memcpy(row.gpu, v->contract.gpu, sizeof(row.gpu));
 		memcpy(row.flavor, open->flavor, sizeof(row.flavor));
 		/* db/ counts the row as dropped if its queue is full */
-		(void)db_append_ledger(m->history.db, &row);
+		(void)db_append_ledger(tick->recorder->history.db, &row);
 	}
 	memset(open, 0, sizeof(*open));
 }
 
-static void flush_gpu(struct manager *m, struct host_gpu *gpu)
+static void flush_gpu(struct tick *tick, struct host_gpu *gpu)
 {
-	struct db_ledger_gpu row = {.ts_ms = m->host.ledger_ms, .watched_s = gpu->watched_s};
+	struct db_ledger_gpu row = {.ts_ms = tick->host->ledger_ms, .watched_s = gpu->watched_s};
 
-	if (gpu->watched_s > 0 && m->history.db) {
+	if (gpu->watched_s > 0 && tick->recorder->history.db) {
 		memcpy(row.gpu, gpu->config.name, sizeof(row.gpu));
-		(void)db_append_ledger_gpu(m->history.db, &row);
+		(void)db_append_ledger_gpu(tick->recorder->history.db, &row);
 	}
 	gpu->watched_s = 0;
 }
 
-void ledger_flush(struct manager *m)
+void ledger_flush(struct tick *tick)
 {
-	for (int i = 0; i < m->host.n_gpus; i++) {
-		flush_gpu(m, &m->host.gpus[i]);
-		for (struct vgpu *v = m->host.gpus[i].vgpus; v; v = v->next)
-			ledger_flush_vgpu(m, v);
+	for (int i = 0; i < tick->host->n_gpus; i++) {
+		flush_gpu(tick, &tick->host->gpus[i]);
+		for (struct vgpu *v = tick->host->gpus[i].vgpus; v; v = v->next)
+			ledger_flush_vgpu(tick, v);
 	}
 }
 
-void ledger_store_prices(struct manager *m)
+void ledger_store_prices(struct tick *tick)
 {
 	struct flavor flavor;
 
-	for (int i = 0; m->history.db && flavor_at(&m->config, i, &flavor); i++) {
+	for (int i = 0;
+	     tick->recorder->history.db && flavor_at(&tick->settings->config, i, &flavor); i++) {
 		struct db_price price = {
 			.ts_ms = clock_now().wall_ms,
 			.price_per_cap_hour = flavor.price_per_cap_hour,
@@ -157,7 +159,7 @@ void ledger_store_prices(struct manager *m)
 		};
 
 		memcpy(price.flavor, flavor.name, sizeof(price.flavor));
-		(void)db_append_price(m->history.db, &price);
+		(void)db_append_price(tick->recorder->history.db, &price);
 	}
 }
 
@@ -203,21 +205,21 @@ static void owe(struct db_money *money, const struct flavor *flavor, double brok
 }
 
 /* Counts one vGPU. @fits: the vGPU would also exist on a host without overselling. */
-static void count_vgpu(struct manager *m, struct vgpu *v, bool fits, double dt_s)
+static void count_vgpu(struct tick *tick, struct vgpu *v, bool fits, double dt_s)
 {
-	struct flavor flavor = flavor_of(&m->config, v->contract.flavor);
+	struct flavor flavor = flavor_of(&tick->settings->config, v->contract.flavor);
 	int sold_pct = v->contract.terms.initial_cap_pct;
 	double cap_s = dt_s * sold_pct / 100;
 	struct db_money now = {0};
 
 	if (strcmp(v->ledger.flavor, flavor.name) != 0)
-		ledger_flush_vgpu(m, v);
+		ledger_flush_vgpu(tick, v);
 	memcpy(v->ledger.flavor, flavor.name, sizeof(v->ledger.flavor));
 	earn(&now, &flavor, cap_s);
 	if (v->view.broken && v->row.busy_valid)
 		owe(&now, &flavor, v->row.dt_s);
-	m->host.revenue += now.revenue;
-	m->host.penalty += now.penalty;
+	tick->host->revenue += now.revenue;
+	tick->host->penalty += now.penalty;
 	earn(&v->ledger.sold, &flavor, cap_s);
 	owe(&v->ledger.sold, &flavor, now.broken_s);
 	if (!fits)
@@ -228,7 +230,7 @@ static void count_vgpu(struct manager *m, struct vgpu *v, bool fits, double dt_s
 }
 
 /* A vGPU without a contract occupies capacity but earns nothing. */
-static void count_gpu(struct manager *m, struct host_gpu *gpu, double dt_s)
+static void count_gpu(struct tick *tick, struct host_gpu *gpu, double dt_s)
 {
 	struct vgpu *order[POLICY_VGPUS_MAX];
 	int n = sort_by_age(gpu, order), left_pct = 100;
@@ -241,23 +243,23 @@ static void count_gpu(struct manager *m, struct host_gpu *gpu, double dt_s)
 		if (fits)
 			left_pct -= sold_pct;
 		if (!order[i]->found)
-			count_vgpu(m, order[i], fits, dt_s);
+			count_vgpu(tick, order[i], fits, dt_s);
 	}
 }
 
-void ledger_tick(struct manager *m, struct instant now)
+void ledger_tick(struct tick *tick, struct instant now)
 {
 	int64_t minute_ms = now.wall_ms - now.wall_ms % MINUTE_MS;
 
-	if (minute_ms != m->host.ledger_ms) {
-		ledger_flush(m);
-		ledger_store_tallies(m, now.wall_ms);
+	if (minute_ms != tick->host->ledger_ms) {
+		ledger_flush(tick);
+		ledger_store_tallies(tick, now.wall_ms);
 	}
-	m->host.ledger_ms = minute_ms;
-	for (int i = 0; i < m->host.n_gpus && m->host.ready; i++) {
-		struct host_gpu *gpu = &m->host.gpus[i];
-		double passed_s = (double)(now.mono_ns - m->host.ticked.mono_ns) / NS_PER_S;
+	tick->host->ledger_ms = minute_ms;
+	for (int i = 0; i < tick->host->n_gpus && tick->host->ready; i++) {
+		struct host_gpu *gpu = &tick->host->gpus[i];
+		double passed_s = (double)(now.mono_ns - tick->host->ticked.mono_ns) / NS_PER_S;
 
-		count_gpu(m, gpu, passed_s * gpu_speed(&gpu->config));
+		count_gpu(tick, gpu, passed_s * gpu_speed(&gpu->config));
 	}
 }

@@ -16,24 +16,22 @@
 
 #include <stdint.h>
 
-#include "gover-d/model/host.h"
-
-struct manager;
+#include "gover-d/core/tick.h"
 
 /* Counts the time since the last tick. Call this function before host.ticked is updated. */
-void ledger_tick(struct manager *manager, struct instant now);
+void ledger_tick(struct tick *tick, struct instant now);
 
 /* Stores all amounts in the history. Without a history, the amounts are lost. */
-void ledger_flush(struct manager *manager);
+void ledger_flush(struct tick *tick);
 /* Stores the amounts of one vGPU. Call this function before the vGPU is removed. */
-void ledger_flush_vgpu(struct manager *manager, struct vgpu *vgpu);
+void ledger_flush_vgpu(struct tick *tick, struct vgpu *vgpu);
 
 /* Stores the prices in force in the history. */
-void ledger_store_prices(struct manager *manager);
+void ledger_store_prices(struct tick *tick);
 
 /* Continues the sums of the last run. Call it after the vGPUs are adopted. */
-void ledger_load_tallies(struct manager *manager);
+void ledger_load_tallies(struct tick *tick);
 /* Stores the sums of all vGPUs. @now_ms: wall clock. */
-void ledger_store_tallies(const struct manager *manager, int64_t now_ms);
+void ledger_store_tallies(const struct tick *tick, int64_t now_ms);
 
 #endif

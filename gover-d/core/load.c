@@ -12,7 +12,6 @@
 #include "base/cleanup.h"
 #include "db/db.h"
 #include "gover-d/core/load.h"
-#include "gover-d/core/state.h"
 #include "gover-d/model/contract.h"
 #include "gover-d/store/operator-state.h"
 #include "gover-d/util/log.h"
@@ -144,7 +143,7 @@ const char *row_check_setting(const char *key, const char *value)
 #define INVALID_LOGGED 5
 
 /* Loads the contracts from the database. -ENOENT: the database contains no contracts. */
-static int load_from_database(struct manager *m, struct db_reader *reader,
+static int load_from_database(struct store *store, struct db_reader *reader,
 			      struct contracts *ret_contracts)
 {
 	CLEANUP_FREE char *text = NULL;
@@ -158,9 +157,11 @@ static int load_from_database(struct manager *m, struct db_reader *reader,
 	if (r == -ENOENT)
 		return r;
 	if (r < 0)
-		(void)err_fail(&err, -r, "%s: cannot be read: %s", m->history.path, strerror(-r));
+		(void)err_fail(&err, -r, "%s: cannot be read: %s", store->recorder->history.path,
+			       strerror(-r));
 	else
-		r = contracts_parse(text, strlen(text), m->history.path, ret_contracts, &err);
+		r = contracts_parse(text, strlen(text), store->recorder->history.path,
+				    ret_contracts, &err);
 	if (r < 0)
 		log_warning("%s; ignoring the contracts in the database", err.msg);
 	return r;
@@ -176,7 +177,7 @@ static bool is_damaged(int r)
  * Returns true if the contracts of the database are used instead of the file, and logs the reason.
  * @r: result of loading the file.
  */
-static bool prefer_database(const struct manager *m, int r, const struct err *err,
+static bool prefer_database(const struct store *store, int r, const struct err *err,
 			    const struct contracts *file, const struct contracts *database)
 {
 	char database_at[CLOCK_TEXT_MAX], file_at[CLOCK_TEXT_MAX];
@@ -186,57 +187,61 @@ static bool prefer_database(const struct manager *m, int r, const struct err *er
 	clock_format(file->head.revision, file_at);
 	if (r == -ENOENT || is_damaged(r)) {
 		log_warning("%s; using the contracts and holds of %s, saved at %s", err->msg,
-			    m->history.path, database_at);
+			    store->recorder->history.path, database_at);
 		return true;
 	}
 	if (r < 0 || file->head.revision == 0 || file->head.revision >= database->head.revision)
 		return false;
 	log_warning("%s was saved at %s, but %s at %s: using the newer contracts of the database",
-		    m->contracts_path, file_at, m->history.path, database_at);
+		    store->contracts_path, file_at, store->recorder->history.path, database_at);
 	return true;
 }
 
-/* The contracts of the vGPUs in the cap journal are lost: logs these vGPUs. */
-static void log_lost(struct manager *m)
+/* The contracts of the vGPUs in the cap journal are lost: logs them. False: there are none. */
+static bool log_lost(const struct store *store, const struct cap_journal *journal)
 {
 	char ids[ERR_MSG_MAX / 2] = "";
 	size_t at = 0;
 	int place = 0, more = 0;
 	const char *id;
+	bool lost = false;
 
-	while ((id = cap_journal_next(m->actuator.journal, &place))) {
-		m->contracts_lost = true;
+	while ((id = cap_journal_next(journal, &place))) {
+		lost = true;
 		if (at + strlen(id) + 3 < sizeof(ids))
 			at += (size_t)snprintf(ids + at, sizeof(ids) - at, "%s%s", at ? ", " : "",
 					       id);
 		else
 			more++;
 	}
-	if (!m->contracts_lost)
-		return;
+	if (!lost)
+		return false;
 	log_warning("%s is missing and %s has no contracts: the contracts of vGPU %s%s are lost; "
 		    "each vGPU that exists is held at its cap",
-		    m->contracts_path, m->history.path, ids, more ? " and others" : "");
+		    store->contracts_path, store->recorder->history.path, ids,
+		    more ? " and others" : "");
+	return true;
 }
 
-int load_contracts(struct manager *m, struct db_reader *reader, struct contracts *ret_contracts,
-		   bool *ret_stale, struct err *reterr)
+int load_contracts(struct store *store, const struct cap_journal *journal, struct db_reader *reader,
+		   struct load_contracts *ret_loaded, struct err *reterr)
 {
 	struct contracts file = {0}, database = {0};
 	struct err err = {""};
-	int r = contracts_load(m->contracts_path, &file, &err);
+	int r = contracts_load(store->contracts_path, &file, &err);
 	bool use_database;
 
-	use_database = load_from_database(m, reader, &database) == 0 &&
-		       prefer_database(m, r, &err, &file, &database);
+	use_database = load_from_database(store, reader, &database) == 0 &&
+		       prefer_database(store, r, &err, &file, &database);
 	contracts_fini(use_database ? &file : &database);
 	if (r < 0 && r != -ENOENT && !use_database)
 		return err_fail(reterr, -r, "%s", err.msg);
-	if (r == -ENOENT && !use_database)
-		log_lost(m);
-	*ret_contracts = use_database ? database : file;
-	*ret_stale = use_database && r != -ENOENT;
-	m->revision = ret_contracts->head.revision;
+	*ret_loaded = (struct load_contracts){
+		.contracts = use_database ? database : file,
+		.stale = use_database && r != -ENOENT,
+		.lost = r == -ENOENT && !use_database && log_lost(store, journal),
+	};
+	store->revision = ret_loaded->contracts.head.revision;
 	return 0;
 }
 
@@ -246,50 +251,50 @@ int load_contracts(struct manager *m, struct db_reader *reader, struct contracts
  * A value that is not allowed is ignored in this run, but stays stored: it may be allowed with
  * another configuration file.
  */
-static void load_setting(struct manager *m, const char *key, const char *value)
+static void load_setting(struct store *store, const char *key, const char *value)
 {
 	struct err err = {""};
-	int r = config_set_live(&m->config, key, value, &err);
+	int r = config_set_live(&store->settings.config, key, value, &err);
 
 	if (r < 0)
 		log_warning("live setting %s: %s, ignoring", key,
 			    r == -ENOENT ? "unknown key" : err.msg);
 	if (r != -ENOENT)
-		json_object_set_new(m->live_settings, key, json_string(value));
+		json_object_set_new(store->settings.live, key, json_string(value));
 }
 
 /* Drops all live settings of this run if they conflict with the configuration file. */
-static void check_settings(struct manager *m)
+static void check_settings(struct store *store)
 {
 	struct err err = {""};
 
-	if (config_check(&m->config, &err) == 0)
+	if (config_check(&store->settings.config, &err) == 0)
 		return;
 	log_warning("live settings conflict with the configuration: %s; all live settings are "
 		    "ignored",
 		    err.msg);
-	m->config = m->file_config;
+	store->settings.config = store->settings.file_config;
 }
 
-void load_operator_state(struct manager *m, const struct operator_state *state)
+void load_operator_state(struct store *store, const struct operator_state *state)
 {
 	const char *key;
 	json_t *value;
 
-	m->live_settings = json_object();
+	store->settings.live = json_object();
 	if (!state)
 		return;
 	json_object_foreach (state->settings, key, value) {
-		load_setting(m, key, json_string_value(value));
+		load_setting(store, key, json_string_value(value));
 	}
-	check_settings(m);
-	m->silences = state->silences;
+	check_settings(store);
+	store->recorder->silences = state->silences;
 }
 
 /* --- the last run's history --- */
 
 struct history_context {
-	struct manager *manager;
+	struct store *store;
 	const struct operator_state *state; /* NULL: the history contains the newest state */
 	int settings;			    /* rows of settings that were read */
 	int invalid;			    /* rows that were ignored */
@@ -303,7 +308,7 @@ static bool is_invalid(struct history_context *context, const char *column, cons
 		return false;
 	if (++context->invalid <= INVALID_LOGGED)
 		log_warning("%s: %s %lld: invalid %s, ignoring this row",
-			    context->manager->history.path, table, (long long)id, column);
+			    context->store->recorder->history.path, table, (long long)id, column);
 	return true;
 }
 
@@ -314,7 +319,7 @@ static int load_stored_setting(void *userdata, const void *data)
 
 	if (!is_invalid(context, row_check_setting(row->key, row->value), "setting",
 			++context->settings))
-		load_setting(context->manager, row->key, row->value);
+		load_setting(context->store, row->key, row->value);
 	return 0;
 }
 
@@ -350,7 +355,7 @@ static int load_decision(void *userdata, const void *data)
 	d.numbers = take_member(detail, "numbers", json_object());
 	d.moves = take_member(detail, "moves", json_array());
 	json_decref(detail);
-	(void)decisions_add(context->manager->decisions, &d);
+	(void)decisions_add(context->store->recorder->decisions, &d);
 	return 0;
 }
 
@@ -358,7 +363,7 @@ static int load_alert(void *userdata, const void *data)
 {
 	const struct db_alert *row = data;
 	struct history_context *context = userdata;
-	struct manager *m = context->manager;
+	struct store *store = context->store;
 	struct alert alert = {
 		.id = row->id,
 		.raised_ms = row->raised_ms,
@@ -379,7 +384,7 @@ static int load_alert(void *userdata, const void *data)
 	snprintf(alert.text, sizeof(alert.text), "%.*s", ALERT_TEXT_MAX - 1, row->text);
 	if (context->state && alert.acked_ms == 0)
 		alert.acked_ms = operator_state_acked_ms(context->state, row->id);
-	alerts_adopt(m->alerts, &alert);
+	alerts_adopt(store->recorder->alerts, &alert);
 	return 0;
 }
 
@@ -387,15 +392,15 @@ static int load_silence(void *userdata, const void *data)
 {
 	const struct db_silence *row = data;
 	struct history_context *context = userdata;
-	struct manager *m = context->manager;
+	struct store *store = context->store;
 
 	if (row->ended_ms) { /* an ended silence: only its id is needed */
-		m->silences.last_id = row->id;
+		store->recorder->silences.last_id = row->id;
 		return 0;
 	}
 	/* silences_adopt() fails only if there are more rows than a daemon stores */
 	if (!is_invalid(context, row_check_silence(row), "silence", row->id))
-		(void)silences_adopt(&m->silences, row);
+		(void)silences_adopt(&store->recorder->silences, row);
 	return 0;
 }
 
@@ -403,7 +408,7 @@ static int load_offer(void *userdata, const void *data)
 {
 	const struct db_offer *row = data;
 	struct history_context *context = userdata;
-	struct manager *m = context->manager;
+	struct store *store = context->store;
 	struct instant now = clock_now();
 	struct offer offer = {
 		.id = row->id,
@@ -414,7 +419,7 @@ static int load_offer(void *userdata, const void *data)
 			     .fundable_pct = row->funded_pct}},
 		.n_flavors = 1,
 		.life.probation_ends_ns =
-			now.mono_ns + (uint64_t)m->config.offer.probation_s * NS_PER_S,
+			now.mono_ns + (uint64_t)store->settings.config.offer.probation_s * NS_PER_S,
 	};
 
 	if (offer_state_parse(row->state, &offer.life.state) < 0 ||
@@ -432,20 +437,21 @@ static int load_offer(void *userdata, const void *data)
 			strcpy(offer.reason, OFFERS_WITHDRAWN);
 		offer.life.state = OFFER_CLOSED;
 	}
-	(void)offers_adopt(m->offers, &offer); /* fails only if too many of the offers are live */
+	(void)offers_adopt(store->sales->offers,
+			   &offer); /* fails only if too many of the offers are live */
 	return 0;
 }
 
-int load_history(struct manager *m, struct db_reader *reader, const struct operator_state *state,
+int load_history(struct store *store, struct db_reader *reader, const struct operator_state *state,
 		 struct err *reterr)
 {
-	struct history_context context = {.manager = m, .state = state};
+	struct history_context context = {.store = store, .state = state};
 	int r = 0;
 
 	/* An earlier release stored settings and silences in the database only. */
 	if (!state) {
 		r = db_query_settings(reader, load_stored_setting, &context);
-		check_settings(m);
+		check_settings(store);
 	}
 	if (r >= 0 && !state)
 		r = db_query_silences(reader, load_silence, &context);
@@ -456,10 +462,10 @@ int load_history(struct manager *m, struct db_reader *reader, const struct opera
 	if (r >= 0)
 		r = db_query_offers(reader, OFFERS_LOADED, load_offer, &context);
 	if (context.invalid > INVALID_LOGGED)
-		log_warning("%s: further invalid rows: %d, ignoring them", m->history.path,
-			    context.invalid - INVALID_LOGGED);
+		log_warning("%s: further invalid rows: %d, ignoring them",
+			    store->recorder->history.path, context.invalid - INVALID_LOGGED);
 	if (r < 0)
-		return err_fail(reterr, -r, "%s: cannot be read: %s", m->history.path,
+		return err_fail(reterr, -r, "%s: cannot be read: %s", store->recorder->history.path,
 				strerror(-r));
 	return 0;
 }
@@ -480,9 +486,9 @@ static void restore_flavors(const struct operator_hold *hold, struct offer *offe
 }
 
 /* Returns the offer of @hold, restored if the history does not contain it; NULL: it has ended. */
-static struct offer *find_held(struct manager *m, const struct operator_hold *hold)
+static struct offer *find_held(struct store *store, const struct operator_hold *hold)
 {
-	struct offer *offer = offers_find(m->offers, hold->offer);
+	struct offer *offer = offers_find(store->sales->offers, hold->offer);
 	struct offer lost = {
 		.id = hold->offer,
 		.created_ms = hold->created_ms,
@@ -493,7 +499,7 @@ static struct offer *find_held(struct manager *m, const struct operator_hold *ho
 	if (offer)
 		return offer->life.state == OFFER_OPEN ? offer : NULL;
 	memcpy(lost.gpu, hold->gpu, sizeof(lost.gpu));
-	return offers_adopt(m->offers, &lost);
+	return offers_adopt(store->sales->offers, &lost);
 }
 
 /* Returns the time until @end_ms, at most @limit_s: the wall clock may have been set meanwhile. */
@@ -505,7 +511,7 @@ static uint64_t left_ns(int64_t end_ms, struct instant now, int limit_s)
 	return (uint64_t)left_ms * NS_PER_MS;
 }
 
-void load_holds(struct manager *m, const struct operator_state *state, struct instant now)
+void load_holds(struct store *store, const struct operator_state *state, struct instant now)
 {
 	for (size_t i = 0; state && i < state->n_holds; i++) {
 		const struct operator_hold *stored = &state->holds[i];
@@ -514,7 +520,7 @@ void load_holds(struct manager *m, const struct operator_state *state, struct in
 
 		if (stored->until_ms <= now.wall_ms)
 			continue;
-		offer = find_held(m, stored);
+		offer = find_held(store, stored);
 		if (!offer)
 			continue;
 		hold.until_ns = now.mono_ns + left_ns(stored->until_ms, now, OFFERS_HOLD_MAX_S);
@@ -522,8 +528,8 @@ void load_holds(struct manager *m, const struct operator_state *state, struct in
 		offer->hold = hold;
 		restore_flavors(stored, offer);
 		offer->expires_ms = stored->expires_ms;
-		offer->life.expires_ns =
-			now.mono_ns + left_ns(stored->expires_ms, now, m->config.offer.ttl_s);
+		offer->life.expires_ns = now.mono_ns + left_ns(stored->expires_ms, now,
+							       store->settings.config.offer.ttl_s);
 		if (offer->life.expires_ns < hold.until_ns)
 			offer->life.expires_ns = hold.until_ns;
 	}

@@ -83,8 +83,9 @@ static struct db_last_ids find_last_ids(struct manager *m, struct db_reader *rea
 	int r = reader ? db_query_last_ids(reader, &last) : -ENOENT;
 
 	if (reader && r < 0)
-		log_warning("%s: the last ids cannot be read, ignoring", m->history.path);
-	if (contracts->head.revision == 0 && (r < 0 || m->contracts_lost || m->history.damaged))
+		log_warning("%s: the last ids cannot be read, ignoring", m->recorder.history.path);
+	if (contracts->head.revision == 0 &&
+	    (r < 0 || m->caps.contracts_lost || m->recorder.history.damaged))
 		saved.decision = saved.alert = saved.offer = clock_now().wall_ms / 1000;
 	return (struct db_last_ids){
 		.decision = larger(last.decision, saved.decision),
@@ -97,14 +98,14 @@ static void alert_changed(void *userdata, const struct alert *alert, enum alert_
 {
 	struct manager *m = userdata;
 
-	observers_pass(&m->observers, alert, alert, event);
+	observers_pass(&m->recorder.observers, alert, alert, event);
 }
 
 static bool is_silenced(void *userdata, const struct alert *alert)
 {
 	const struct manager *m = userdata;
 
-	return silences_match(&m->silences, alert);
+	return silences_match(&m->recorder.silences, alert);
 }
 
 static void offer_changed(void *userdata, const struct offer *offer)
@@ -113,12 +114,12 @@ static void offer_changed(void *userdata, const struct offer *offer)
 	const struct vgpu *vgpu = host_find_vgpu(&m->host, offer->vgpu, NULL);
 	const char *vm = vgpu ? vgpu->contract.vm : "";
 
-	observers_pass(&m->observers, offer, offer, vm);
+	observers_pass(&m->recorder.observers, offer, offer, vm);
 	/* An offer that has ended must not be restored by its stored hold. */
 	if (offer->hold.holder[0] && !offer_is_live(&offer->life))
-		save_soon(m);
+		save_soon(&m->store);
 	if (offer->life.state == OFFER_FAILED)
-		observers_pass(&m->observers, migrate,
+		observers_pass(&m->recorder.observers, migrate,
 			       &(struct migration){.event = "sale_failed",
 						   .gpu = offer->gpu,
 						   .vgpu = offer->vgpu,
@@ -129,24 +130,25 @@ static void offer_changed(void *userdata, const struct offer *offer)
 static void load_state(struct manager *m, struct db_reader *reader,
 		       const struct contracts *contracts)
 {
+	struct recorder *recorder = &m->recorder;
 	struct db_last_ids last = find_last_ids(m, reader, contracts);
 	struct err err = {""};
 
-	m->decisions = decisions_new(0); /* loaded decisions keep their ids */
-	m->alerts = alerts_new(last.alert, alert_changed, m);
-	m->offers = offers_new(last.offer, offer_changed, m);
-	alerts_set_silenced(m->alerts, is_silenced);
-	alerts_set_update(m->alerts, m->config.update_s * 1000LL);
-	load_operator_state(m, contracts->operator_state);
-	if (reader && load_history(m, reader, contracts->operator_state, &err) < 0)
+	recorder->decisions = decisions_new(0); /* loaded decisions keep their ids */
+	recorder->alerts = alerts_new(last.alert, alert_changed, m);
+	m->sales.alerts = m->notifier.alerts = recorder->alerts;
+	m->sales.offers = offers_new(last.offer, offer_changed, m);
+	alerts_set_silenced(recorder->alerts, is_silenced);
+	alerts_set_update(recorder->alerts, m->store.settings.config.update_s * 1000LL);
+	load_operator_state(&m->store, contracts->operator_state);
+	if (reader && load_history(&m->store, reader, contracts->operator_state, &err) < 0)
 		log_warning("%s, ignoring", err.msg);
-	load_holds(m, contracts->operator_state, clock_now());
-	decisions_continue_after(m->decisions, last.decision);
-	if (m->history.damaged && m->silences.last_id == 0)
-		m->silences.last_id = clock_now().wall_ms / 1000; /* as in find_last_ids() */
-	m->policy = policy_find(m->config.policy);
-	m->params = config_policy_params(&m->config);
-	ledger_store_prices(m);
+	load_holds(&m->store, contracts->operator_state, clock_now());
+	decisions_continue_after(recorder->decisions, last.decision);
+	if (recorder->history.damaged && recorder->silences.last_id == 0)
+		recorder->silences.last_id = clock_now().wall_ms / 1000; /* as in find_last_ids() */
+	settings_apply(&m->store.settings);
+	ledger_store_prices(&m->tick);
 }
 
 /* --- the tick --- */
@@ -160,9 +162,9 @@ static uint64_t plan_next_tick(struct manager *m, struct instant begun, uint64_t
 {
 	uint64_t free_ns = clock_now().mono_ns + period_ns / REQUESTS_SHARE, start_ns;
 
-	while (m->next_tick_ns <= begun.mono_ns)
-		m->next_tick_ns += period_ns;
-	for (start_ns = m->next_tick_ns; start_ns < free_ns;)
+	while (m->tick.next_ns <= begun.mono_ns)
+		m->tick.next_ns += period_ns;
+	for (start_ns = m->tick.next_ns; start_ns < free_ns;)
 		start_ns += period_ns;
 	return start_ns;
 }
@@ -170,22 +172,22 @@ static uint64_t plan_next_tick(struct manager *m, struct instant begun, uint64_t
 static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct manager *m = userdata;
-	uint64_t period_ns = (uint64_t)m->config.period_ms * NS_PER_MS;
+	uint64_t period_ns = (uint64_t)m->store.settings.config.period_ms * NS_PER_MS;
 	struct instant now = clock_now();
 	bool late;
 
 	(void)usec;
-	late = now.mono_ns > m->next_tick_ns + period_ns / 2;
+	late = now.mono_ns > m->tick.next_ns + period_ns / 2;
 	host_count_delay(&m->host.lateness,
-			 now.mono_ns > m->next_tick_ns
-				 ? (double)(now.mono_ns - m->next_tick_ns) / NS_PER_S
+			 now.mono_ns > m->tick.next_ns
+				 ? (double)(now.mono_ns - m->tick.next_ns) / NS_PER_S
 				 : 0);
 	if (late)
 		m->host.late_ticks++;
 	gpus_dispatch_igt(&m->host, now);
-	tick_run(m, now, late);
-	history_tick(&m->history, &m->config.retention, m->queries, now);
-	save_tick(m);
+	tick_run(&m->tick, now, late);
+	history_tick(&m->recorder.history, &m->store.settings.config.retention, m->queries, now);
+	save_tick(&m->store);
 	memory_tick(&m->memory, now.mono_ns);
 	(void)sd_event_source_set_time(source, plan_next_tick(m, now, period_ns) / 1000);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
@@ -195,8 +197,9 @@ static int start_ticking(struct manager *m, struct err *reterr)
 {
 	int r;
 
-	m->next_tick_ns = clock_now().mono_ns + (uint64_t)m->config.period_ms * NS_PER_MS;
-	r = sd_event_add_time(m->event, &m->timer, CLOCK_MONOTONIC, m->next_tick_ns / 1000, 1,
+	m->tick.next_ns =
+		clock_now().mono_ns + (uint64_t)m->store.settings.config.period_ms * NS_PER_MS;
+	r = sd_event_add_time(m->event, &m->timer, CLOCK_MONOTONIC, m->tick.next_ns / 1000, 1,
 			      on_tick, m);
 	if (r >= 0)
 		r = sd_event_source_set_priority(m->timer, TICK_PRIORITY);
@@ -237,11 +240,11 @@ static int make_loop(struct manager *m, struct err *reterr)
 	if (r >= 0)
 		r = sd_event_set_watchdog(m->event, 1);
 	if (r >= 0)
-		r = worker_new(m->event, &saver_limits, &m->saver);
+		r = worker_new(m->event, &saver_limits, &m->store.saver);
 	if (r >= 0)
 		r = worker_new(m->event, &query_limits, &m->queries);
 	return r < 0 ? err_fail(reterr, -r, "event loop: %s", strerror(-r))
-		     : notify_open(m, reterr);
+		     : notify_open(&m->notifier, m->event, reterr);
 }
 
 /*
@@ -263,17 +266,17 @@ static void set_folder_aside(const char *path)
 /* Locks the state directory and opens the cap journal. */
 static int open_journal(struct manager *m, struct err *reterr)
 {
-	const char *state_dir = m->config.state_dir;
+	const char *state_dir = m->store.settings.config.state_dir;
 	char caps_path[PATH_MAX];
 	int r;
 
 	/* A client or log reader that disconnects must not end the process. */
 	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
 		return err_fail(reterr, errno, "SIGPIPE: %s", strerror(errno));
-	if ((size_t)snprintf(m->history.path, sizeof(m->history.path), "%s/history.db",
-			     state_dir) >= sizeof(m->history.path) ||
-	    (size_t)snprintf(m->contracts_path, sizeof(m->contracts_path), "%s/contracts.json",
-			     state_dir) >= sizeof(m->contracts_path) ||
+	if ((size_t)snprintf(m->recorder.history.path, sizeof(m->recorder.history.path),
+			     "%s/history.db", state_dir) >= sizeof(m->recorder.history.path) ||
+	    (size_t)snprintf(m->store.contracts_path, sizeof(m->store.contracts_path),
+			     "%s/contracts.json", state_dir) >= sizeof(m->store.contracts_path) ||
 	    (size_t)snprintf(caps_path, sizeof(caps_path), "%s/caps", state_dir) >=
 		    sizeof(caps_path))
 		return err_fail(reterr, ENAMETOOLONG, "state directory %s: the path is too long",
@@ -281,9 +284,9 @@ static int open_journal(struct manager *m, struct err *reterr)
 	r = lock_state_dir(state_dir, &m->lock_fd, reterr);
 	if (r < 0)
 		return r;
-	if (!m->actuator.dry_run)
+	if (!m->store.settings.dry_run)
 		set_folder_aside(caps_path);
-	return cap_journal_open(caps_path, &m->actuator.journal, reterr);
+	return cap_journal_open(caps_path, &m->caps.actuator.journal, reterr);
 }
 
 /* Renames the contracts file, so that the next save does not overwrite the old contracts. */
@@ -302,30 +305,34 @@ static void on_history_opened(void *userdata)
 {
 	struct manager *m = userdata;
 
-	ledger_store_prices(m);
-	history_store_all(&m->history, m->alerts, &m->silences, m->offers);
-	save_soon(m); /* the new database needs the contracts too */
+	ledger_store_prices(&m->tick);
+	history_store_all(&m->recorder.history, m->recorder.alerts, &m->recorder.silences,
+			  m->sales.offers);
+	save_soon(&m->store); /* the new database needs the contracts too */
 }
 
 /* Loads the history and the contracts that an earlier daemon left. */
-static int load_all(struct manager *m, struct contracts *ret_contracts, struct err *reterr)
+static int load_all(struct manager *m, struct err *reterr)
 {
+	struct history *history = &m->recorder.history;
+	const struct settings *settings = &m->store.settings;
+	struct load_contracts *loaded = m->loaded;
 	struct db_reader *reader;
-	bool stale = false;
 	int r;
 
-	m->history.opened = on_history_opened;
-	m->history.userdata = m;
-	history_open(&m->history, &m->config.retention, clock_now());
-	reader = history_open_reader(&m->history);
-	if (!m->actuator.dry_run)
-		set_folder_aside(m->contracts_path);
-	r = load_contracts(m, reader, ret_contracts, &stale, reterr);
+	history->opened = on_history_opened;
+	history->userdata = m;
+	history_open(history, &settings->config.retention, clock_now());
+	reader = history_open_reader(history);
+	if (!settings->dry_run)
+		set_folder_aside(m->store.contracts_path);
+	r = load_contracts(&m->store, m->caps.actuator.journal, reader, loaded, reterr);
+	m->caps.contracts_lost = loaded->lost;
 	if (r >= 0)
-		load_state(m, reader, ret_contracts);
+		load_state(m, reader, &loaded->contracts);
 	db_reader_close(reader);
-	if (r >= 0 && stale && !m->actuator.dry_run)
-		rename_old(m->contracts_path);
+	if (r >= 0 && loaded->stale && !settings->dry_run)
+		rename_old(m->store.contracts_path);
 	return r;
 }
 
@@ -334,31 +341,31 @@ static void set_view(struct manager *m)
 	m->view = (struct view){
 		.host = &m->host,
 		.fleet = &m->fleet,
-		.config = &m->config,
-		.file_config = &m->file_config,
-		.decisions = m->decisions,
-		.alerts = m->alerts,
-		.silences = &m->silences,
-		.offers = m->offers,
-		.history = &m->history,
-		.frames = &m->frames,
-		.hook_stats = hooks_stats(m->hooks),
-		.webhook = m->webhook,
-		.saver = m->saver,
+		.config = &m->store.settings.config,
+		.file_config = &m->store.settings.file_config,
+		.decisions = m->recorder.decisions,
+		.alerts = m->recorder.alerts,
+		.silences = &m->recorder.silences,
+		.offers = m->sales.offers,
+		.history = &m->recorder.history,
+		.frames = &m->caps.frames,
+		.hook_stats = hooks_stats(m->notifier.hooks),
+		.webhook = m->notifier.webhook,
+		.saver = m->store.saver,
 		.queries = m->queries,
-		.generation = &m->observers.generation,
-		.dry_run = m->actuator.dry_run,
+		.generation = &m->recorder.observers.generation,
+		.dry_run = m->store.settings.dry_run,
 	};
 }
 
 static int add_observers(struct manager *m)
 {
-	int r = observers_add(&m->observers, &notify_log_observer, NULL);
+	int r = observers_add(&m->recorder.observers, &notify_log_observer, NULL);
 
 	if (r >= 0)
-		r = observers_add(&m->observers, &notify_observer, m);
+		r = observers_add(&m->recorder.observers, &notify_observer, &m->notifier);
 	if (r >= 0)
-		r = observers_add(&m->observers, &history_observer, &m->history);
+		r = observers_add(&m->recorder.observers, &history_observer, &m->recorder.history);
 	return r;
 }
 
@@ -366,17 +373,17 @@ static int set_up(struct manager *m, struct err *reterr)
 {
 	int r;
 
-	m->round = xcalloc(1, sizeof(*m->round));
+	m->tick.round = xcalloc(1, sizeof(*m->tick.round));
 	m->loaded = xcalloc(1, sizeof(*m->loaded));
 	r = add_observers(m);
 	if (r >= 0)
 		r = open_journal(m, reterr);
 	if (r < 0)
 		return r;
-	memory_mark_open(m->config.state_dir);
+	memory_mark_open(m->store.settings.config.state_dir);
 	r = make_loop(m, reterr);
 	if (r >= 0)
-		r = load_all(m, m->loaded, reterr);
+		r = load_all(m, reterr);
 	if (r >= 0)
 		set_view(m);
 	return r;
@@ -386,12 +393,13 @@ int manager_new(const struct config *config, bool dry_run, struct manager **ret_
 		struct err *reterr)
 {
 	struct manager *m = xcalloc(1, sizeof(*m));
+	struct settings *settings = &m->store.settings;
 	int r;
 
 	m->lock_fd = -1;
-	m->config = m->file_config = *config;
-	m->actuator.dry_run = dry_run;
-	m->actuator.history = &m->history;
+	manager_wire(m);
+	settings->config = settings->file_config = *config;
+	settings->dry_run = dry_run;
 	m->host.started = clock_now();
 	r = set_up(m, reterr);
 	if (r < 0) {
@@ -404,33 +412,36 @@ int manager_new(const struct config *config, bool dry_run, struct manager **ret_
 
 int manager_start(struct manager *m, struct err *reterr)
 {
-	int r = adopt_check(m, m->loaded, reterr);
+	const struct config *config = &m->store.settings.config;
+	struct contracts *contracts = &m->loaded->contracts;
+	struct host *host = &m->host;
+	int r = adopt_check(&m->caps, contracts, reterr);
 
 	if (r >= 0)
-		r = gpus_open(&m->host, &m->config, m->loaded, m->actuator.dry_run, reterr);
+		r = gpus_open(host, config, contracts, m->store.settings.dry_run, reterr);
 	if (r >= 0)
-		r = adopt_host(m, m->loaded, clock_now(), reterr);
-	contracts_fini(m->loaded);
+		r = adopt_host(&m->caps, contracts, clock_now(), reterr);
+	contracts_fini(contracts);
 	if (r >= 0) {
-		ledger_load_tallies(m);
-		promises_resume(m);
-		learned_load(m, clock_now());
+		ledger_load_tallies(&m->tick);
+		promises_resume(&m->tick);
+		learned_load(&m->tick, clock_now());
 	}
-	for (int i = 0; r >= 0 && i < m->host.n_gpus; i++)
-		round_adopt_caps(m, &m->host.gpus[i], clock_now());
-	for (int i = 0; r >= 0 && i < m->host.n_gpus; i++)
-		if (m->host.gpus[i].open)
-			gpus_open_igt(&m->host.gpus[i], &m->config);
+	for (int i = 0; r >= 0 && i < host->n_gpus; i++)
+		round_adopt_caps(&m->tick, &host->gpus[i], clock_now());
+	for (int i = 0; r >= 0 && i < host->n_gpus; i++)
+		if (host->gpus[i].open)
+			gpus_open_igt(&host->gpus[i], config);
 	if (r >= 0)
-		r = frames_open(&m->frames, &m->config, &m->host, m->event, reterr);
+		r = frames_open(&m->caps.frames, config, host, m->event, reterr);
 	if (r >= 0)
 		r = start_ticking(m, reterr);
 	/*
 	 * Write the same contracts to the file and the database. If contracts are lost, the first
 	 * tick saves instead, after it has found the existing vGPUs.
 	 */
-	if (r >= 0 && !m->contracts_lost)
-		save_soon(m);
+	if (r >= 0 && !m->caps.contracts_lost)
+		save_soon(&m->store);
 	return r;
 }
 
@@ -444,9 +455,14 @@ const struct view *manager_view(const struct manager *m)
 	return &m->view;
 }
 
+struct changes *manager_changes(struct manager *m)
+{
+	return &m->changes;
+}
+
 int manager_observe(struct manager *m, const struct observer *observer, void *userdata)
 {
-	return observers_add(&m->observers, observer, userdata);
+	return observers_add(&m->recorder.observers, observer, userdata);
 }
 
 void manager_stop(struct manager *m)
@@ -454,57 +470,60 @@ void manager_stop(struct manager *m)
 	m->timer = sd_event_source_unref(m->timer);
 	/* The queries are interrupted and answered; then the files are written. */
 	m->queries = worker_free(m->queries);
-	m->saver = worker_free(m->saver);
-	if (m->ending && m->save_result < 0)
-		log_error("%s: the newest changes could not be saved: %s", m->contracts_path,
-			  strerror(-m->save_result));
-	m->observers.n = 0;
+	m->store.saver = worker_free(m->store.saver);
+	if (m->store.ending && m->store.result < 0)
+		log_error("%s: the newest changes could not be saved: %s", m->store.contracts_path,
+			  strerror(-m->store.result));
+	m->recorder.observers.n = 0;
 }
 
 struct manager *manager_free(struct manager *m)
 {
 	if (!m)
 		return NULL;
-	if (m->saver)
+	if (m->store.saver)
 		manager_stop(m);
-	ledger_flush(m);
-	ledger_store_tallies(m, clock_now().wall_ms);
-	frames_close(&m->frames);
+	ledger_flush(&m->tick);
+	ledger_store_tallies(&m->tick, clock_now().wall_ms);
+	frames_close(&m->caps.frames);
 	gpus_close(&m->host);
-	cap_journal_close(m->actuator.journal);
-	offers_free(m->offers);
-	alerts_free(m->alerts);
-	decisions_free(m->decisions);
-	webhook_free(m->webhook);
-	hooks_free(m->hooks);
-	json_decref(m->live_settings);
-	db_close(m->history.db);
+	cap_journal_close(m->caps.actuator.journal);
+	offers_free(m->sales.offers);
+	alerts_free(m->recorder.alerts);
+	decisions_free(m->recorder.decisions);
+	webhook_free(m->notifier.webhook);
+	hooks_free(m->notifier.hooks);
+	json_decref(m->store.settings.live);
+	db_close(m->recorder.history.db);
 	sd_event_unref(m->event);
 	if (m->lock_fd >= 0)
 		(void)close(m->lock_fd);
 	if (m->loaded)
-		contracts_fini(m->loaded);
+		contracts_fini(&m->loaded->contracts);
 	free(m->loaded);
-	free(m->round);
+	free(m->tick.round);
 	free(m);
 	return NULL;
 }
 
 int manager_run(struct manager *m)
 {
+	const struct settings *settings = &m->store.settings;
+	const struct config *config = &settings->config;
+	const char *dry_run = settings->dry_run ? ", dry run" : "";
 	int r;
 
 	(void)sd_notifyf(0, "READY=1\nSTATUS=%d GPUs, period %d ms%s", m->host.n_gpus,
-			 m->config.period_ms, m->actuator.dry_run ? ", dry run" : "");
+			 config->period_ms, dry_run);
 	log_event(SD_NOTICE, &(struct log_fields){.kind = LOG_READY},
-		  "ready on %s: %d GPUs, period %d ms%s", m->config.socket, m->host.n_gpus,
-		  m->config.period_ms, m->actuator.dry_run ? ", dry run" : "");
+		  "ready on %s: %d GPUs, period %d ms%s", config->socket, m->host.n_gpus,
+		  config->period_ms, dry_run);
 	r = sd_event_loop(m->event);
 	(void)sd_notify(0, "STOPPING=1");
 	log_event(SD_NOTICE, &(struct log_fields){.kind = LOG_STOPPING},
 		  "stopping; the caps stay in force");
-	m->ending = true;
-	save_soon(m); /* saves the last ids and all unsaved changes */
+	m->store.ending = true;
+	save_soon(&m->store); /* saves the last ids and all unsaved changes */
 	return r;
 }
 
@@ -539,40 +558,41 @@ static int restore_vgpu(struct manager *m, struct contract *contract, struct ins
 int manager_restore(const struct config *config, struct err *reterr)
 {
 	struct manager *m = xcalloc(1, sizeof(*m));
-	struct contracts contracts = {0};
+	struct config *opened = &m->store.settings.config;
+	struct load_contracts loaded = {.stale = false};
 	struct instant now = clock_now();
 	struct db_reader *reader = NULL;
 	int r, failed = 0, closed = 0;
-	bool stale;
 
 	m->lock_fd = -1;
-	m->config = *config;
+	manager_wire(m);
+	*opened = *config;
 	m->host.patience.max_ns = 10 * NS_PER_S; /* no loop waits for a restore */
 	/* An initial cap is written whether caps are guarantees or limits. */
-	for (int i = 0; i < m->config.n_gpus; i++)
-		m->config.gpus[i].gpu.any_sharing = true;
+	for (int i = 0; i < opened->n_gpus; i++)
+		opened->gpus[i].gpu.any_sharing = true;
 	r = open_journal(m, reterr);
 	if (r >= 0) {
 		/* the database may be missing */
-		(void)db_reader_open(m->history.path, &reader, NULL);
-		set_folder_aside(m->contracts_path);
-		r = load_contracts(m, reader, &contracts, &stale, reterr);
+		(void)db_reader_open(m->recorder.history.path, &reader, NULL);
+		set_folder_aside(m->store.contracts_path);
+		r = load_contracts(&m->store, m->caps.actuator.journal, reader, &loaded, reterr);
 		db_reader_close(reader);
 	}
-	if (r >= 0 && m->contracts_lost)
+	if (r >= 0 && loaded.lost)
 		r = err_fail(reterr, ENOENT, "%s is missing: --restore needs the contracts",
-			     m->contracts_path);
+			     m->store.contracts_path);
 	if (r >= 0) {
 		/* If one GPU cannot be opened, the other GPUs are still restored. */
-		closed = gpus_open_some(&m->host, &m->config, &contracts);
-		for (size_t i = 0; i < contracts.n_vgpus; i++)
-			failed += restore_vgpu(m, &contracts.vgpus[i].contract, now) < 0;
+		closed = gpus_open_some(&m->host, opened, &loaded.contracts);
+		for (size_t i = 0; i < loaded.contracts.n_vgpus; i++)
+			failed += restore_vgpu(m, &loaded.contracts.vgpus[i].contract, now) < 0;
 		if (failed || closed)
 			r = err_fail(reterr, EIO,
 				     "%d vGPUs could not be restored, %d GPUs could not be opened",
 				     failed, closed);
 	}
-	contracts_fini(&contracts);
+	contracts_fini(&loaded.contracts);
 	manager_free(m);
 	return r;
 }

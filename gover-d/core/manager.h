@@ -33,6 +33,8 @@ struct manager *manager_free(struct manager *manager);
 /* Valid until manager_free(). */
 sd_event *manager_event(struct manager *manager);
 const struct view *manager_view(const struct manager *manager);
+/* For requests that change something. */
+struct changes *manager_changes(struct manager *manager);
 
 /* gover-d --restore: sets the initial cap of every contract and starts nothing else. */
 int manager_restore(const struct config *config, struct err *reterr);

@@ -7,7 +7,6 @@
 #include "base/cleanup.h"
 #include "gover-d/core/encode.h"
 #include "gover-d/core/notify.h"
-#include "gover-d/core/state.h"
 #include "gover-d/util/json.h"
 #include "gover-d/util/log.h"
 
@@ -15,14 +14,16 @@
 #define SENTENCE_MAX	  (2 * ALERT_TEXT_MAX + 512)
 #define WEBHOOK_BAD_TRIES 3
 
-int notify_open(struct manager *m, struct err *reterr)
+int notify_open(struct notifier *notifier, sd_event *event, struct err *reterr)
 {
-	m->hooks = hooks_new(m->event, m->config.hook_timeout_s);
-	if (gethostname(m->hostname, sizeof(m->hostname) - 1) < 0)
-		strcpy(m->hostname, "localhost");
-	if (m->config.webhook[0] == '\0' || m->actuator.dry_run)
+	notifier->hooks = hooks_new(event, notifier->settings->config.hook_timeout_s);
+	if (gethostname(notifier->hostname, sizeof(notifier->hostname) - 1) < 0)
+		strcpy(notifier->hostname, "localhost");
+	if (notifier->settings->config.webhook[0] == '\0' || notifier->settings->dry_run)
 		return 0;
-	return webhook_new(m->config.webhook, m->config.webhook_timeout_s, &m->webhook, reterr);
+	return webhook_new(notifier->settings->config.webhook,
+			   notifier->settings->config.webhook_timeout_s, &notifier->webhook,
+			   reterr);
 }
 
 /* --- messages --- */
@@ -98,72 +99,78 @@ char *notify_alert_text(const char *host, const char *runbooks, const struct ale
 
 static void notify_alert(void *userdata, const struct alert *alert, enum alert_event event)
 {
-	const struct manager *m = userdata;
+	const struct notifier *notifier = userdata;
 	enum alert_severity least = ALERT_WARNING;
 	char *text;
 
-	(void)alert_severity_parse(m->config.notify, &least); /* the configuration was checked */
-	if (alert->silenced || alert->severity < least || m->actuator.dry_run ||
-	    (!m->webhook && !m->config.on_alert[0]))
+	(void)alert_severity_parse(notifier->settings->config.notify,
+				   &least); /* the configuration was checked */
+	if (alert->silenced || alert->severity < least || notifier->settings->dry_run ||
+	    (!notifier->webhook && !notifier->settings->config.on_alert[0]))
 		return;
-	text = notify_alert_text(m->hostname, m->config.runbook_url, alert, event);
-	(void)hooks_run(m->hooks, &(struct hook_call){.hook = HOOK_ALERT,
-						      .program = m->config.on_alert,
-						      .event = alert_event_name(event),
-						      .gpu = alert->gpu,
-						      .vgpu = alert->vgpu,
-						      .vm = alert->vm,
-						      .why = alert->text,
-						      .json = text});
+	text = notify_alert_text(notifier->hostname, notifier->settings->config.runbook_url, alert,
+				 event);
+	(void)hooks_run(notifier->hooks,
+			&(struct hook_call){.hook = HOOK_ALERT,
+					    .program = notifier->settings->config.on_alert,
+					    .event = alert_event_name(event),
+					    .gpu = alert->gpu,
+					    .vgpu = alert->vgpu,
+					    .vm = alert->vm,
+					    .why = alert->text,
+					    .json = text});
 	/* The webhook cannot deliver the alert about its own failure. */
-	if (m->webhook && alert->kind != ALERT_WEBHOOK_FAILING)
-		webhook_send(m->webhook, text, event == ALERT_UPDATED ? alert->id : 0);
+	if (notifier->webhook && alert->kind != ALERT_WEBHOOK_FAILING)
+		webhook_send(notifier->webhook, text, event == ALERT_UPDATED ? alert->id : 0);
 	else
 		free(text);
 }
 
 static void notify_offer(void *userdata, const struct offer *offer, const char *vm)
 {
-	const struct manager *m = userdata;
+	const struct notifier *notifier = userdata;
 	struct instant now = clock_now();
 	/* A hold must not look like a new offer. */
 	const char *event =
 		offers_is_held(offer, now) ? "held" : offer_state_name(offer->life.state);
 	CLEANUP_FREE char *text = NULL;
 
-	if (m->actuator.dry_run || !m->config.on_offer[0])
+	if (notifier->settings->dry_run || !notifier->settings->config.on_offer[0])
 		return;
-	text = dump_message(encode_message(m->hostname, event), "offer", encode_offer(offer, now));
-	(void)hooks_run(m->hooks, &(struct hook_call){.hook = HOOK_OFFER,
-						      .program = m->config.on_offer,
-						      .event = event,
-						      .gpu = offer->gpu,
-						      .vgpu = offer->vgpu,
-						      .vm = vm,
-						      .why = offer->reason,
-						      .json = text});
+	text = dump_message(encode_message(notifier->hostname, event), "offer",
+			    encode_offer(offer, now));
+	(void)hooks_run(notifier->hooks,
+			&(struct hook_call){.hook = HOOK_OFFER,
+					    .program = notifier->settings->config.on_offer,
+					    .event = event,
+					    .gpu = offer->gpu,
+					    .vgpu = offer->vgpu,
+					    .vm = vm,
+					    .why = offer->reason,
+					    .json = text});
 }
 
 static void notify_migrate(void *userdata, const struct migration *move)
 {
-	const struct manager *m = userdata;
+	const struct notifier *notifier = userdata;
 	CLEANUP_FREE char *text = NULL;
 	json_t *object;
 
-	if (m->actuator.dry_run || !m->config.on_migrate[0])
+	if (notifier->settings->dry_run || !notifier->settings->config.on_migrate[0])
 		return;
 	object = json_pack("{s:o, s:o, s:o, s:o}", "gpu", json_encode_name(move->gpu), "vgpu",
 			   json_encode_name(move->vgpu), "vm", json_encode_text(move->vm), "why",
 			   json_encode_text(move->why));
-	text = dump_message(encode_message(m->hostname, move->event), "migrate", object);
-	(void)hooks_run(m->hooks, &(struct hook_call){.hook = HOOK_MIGRATE,
-						      .program = m->config.on_migrate,
-						      .event = move->event,
-						      .gpu = move->gpu,
-						      .vgpu = move->vgpu,
-						      .vm = move->vm,
-						      .why = move->why,
-						      .json = text});
+	text = dump_message(encode_message(notifier->hostname, move->event), "migrate", object);
+	(void)hooks_run(notifier->hooks,
+			&(struct hook_call){.hook = HOOK_MIGRATE,
+					    .program = notifier->settings->config.on_migrate,
+					    .event = move->event,
+					    .gpu = move->gpu,
+					    .vgpu = move->vgpu,
+					    .vm = move->vm,
+					    .why = move->why,
+					    .json = text});
 }
 
 const struct observer notify_observer = {
@@ -174,26 +181,26 @@ const struct observer notify_observer = {
 
 /* --- once a period --- */
 
-void notify_tick(struct manager *m, struct instant now)
+void notify_tick(struct notifier *notifier, struct instant now)
 {
 	struct webhook_stats stats;
 	uint64_t lost;
 
-	if (!m->webhook)
+	if (!notifier->webhook)
 		return;
-	webhook_stats(m->webhook, &stats);
+	webhook_stats(notifier->webhook, &stats);
 	lost = stats.refused + stats.dropped;
-	if (stats.failed_tries > 0 && !m->webhook_failing)
+	if (stats.failed_tries > 0 && !notifier->failing)
 		log_event(SD_WARNING, &(struct log_fields){.kind = LOG_WEBHOOK_FAILED},
 			  "webhook: delivery fails: %s", stats.problem);
-	if (stats.failed_tries == 0 && m->webhook_failing)
+	if (stats.failed_tries == 0 && notifier->failing)
 		log_notice("webhook: delivery works again");
-	m->webhook_failing = stats.failed_tries > 0;
-	if (lost != m->webhook_lost)
+	notifier->failing = stats.failed_tries > 0;
+	if (lost != notifier->lost)
 		log_warning("webhook: %llu messages lost", (unsigned long long)lost);
-	m->webhook_lost = lost;
+	notifier->lost = lost;
 	if (stats.failed_tries >= WEBHOOK_BAD_TRIES || stats.lost > 0)
-		alerts_hold(m->alerts, ALERT_WEBHOOK_FAILING, NULL, NULL, now.wall_ms,
+		alerts_hold(notifier->alerts, ALERT_WEBHOOK_FAILING, NULL, NULL, now.wall_ms,
 			    "webhook: %d consecutive failures, %d messages waiting, %d lost: %s",
 			    stats.failed_tries, stats.waiting, stats.lost, stats.problem);
 }

@@ -3,7 +3,6 @@
 #include "gover-d/core/promises.h"
 #include "gover-d/core/round.h"
 #include "gover-d/core/selling.h"
-#include "gover-d/core/state.h"
 
 /* What a backend sees is certain; what a program reports is a hint. */
 static enum service_ask what_it_asks(const struct monitor_row *row)
@@ -30,17 +29,17 @@ static void read_service(const struct host_gpu *gpu, struct vgpu *v)
 }
 
 /* The state of its programs is unknown now, and the open offer depended on their reports. */
-static void note_reporter(struct manager *m, const struct host_gpu *gpu, struct vgpu *v,
+static void note_reporter(struct tick *tick, const struct host_gpu *gpu, struct vgpu *v,
 			  struct instant now)
 {
 	if (v->reported && !v->row.fps_valid && v->promise.service.target > 0)
-		selling_close(m, gpu, now,
+		selling_close(tick->sales, gpu, now,
 			      "the frame reports of the programs of vGPU %s have ended",
 			      v->contract.id);
 	v->reported = v->row.fps_valid;
 }
 
-void promises_read_service(struct manager *m, struct host_gpu *gpu, bool late, struct instant now)
+void promises_read_service(struct tick *tick, struct host_gpu *gpu, bool late, struct instant now)
 {
 	struct service_vgpu *vgpus[POLICY_VGPUS_MAX];
 	int n = 0;
@@ -50,19 +49,19 @@ void promises_read_service(struct manager *m, struct host_gpu *gpu, bool late, s
 			continue;
 		read_service(gpu, v);
 		if (!late)
-			note_reporter(m, gpu, v, now);
+			note_reporter(tick, gpu, v, now);
 		vgpus[n++] = &v->promise.service;
 	}
-	service_step(vgpus, n, round_period_s(m, gpu), &gpu->promise.service);
+	service_step(vgpus, n, round_period_s(tick, gpu), &gpu->promise.service);
 }
 
-void promises_judge(struct manager *m, struct host_gpu *gpu, const struct plan_round *round,
-		    struct instant now)
+void promises_judge(struct tick *tick, struct host_gpu *gpu, struct instant now)
 {
+	const struct plan_round *round = tick->round;
 	struct promise_vgpu *vgpus[POLICY_VGPUS_MAX];
 
 	gpu->promise.telemetry_valid = gpu->telemetry_valid;
-	gpu->promise.acts = gpu->mode == GPU_MODE_ACT && !m->actuator.dry_run;
+	gpu->promise.acts = gpu->mode == GPU_MODE_ACT && !tick->settings->dry_run;
 	gpu->promise.observes = gpu->traits.observes;
 	gpu->promise.hard_caps = gpu->traits.share == GPU_HARD_CAP;
 	for (int i = 0; i < gpu->view.n_vgpus; i++) {
@@ -73,7 +72,8 @@ void promises_judge(struct manager *m, struct host_gpu *gpu, const struct plan_r
 		v->promise.foreign = v->foreign;
 		v->promise.write_failed = v->write_errno || round_failed_lately(v, now);
 	}
-	promise_step(&m->params, &m->config.promise, &gpu->view, &gpu->promise, vgpus);
+	promise_step(&tick->settings->params, &tick->settings->config.promise, &gpu->view,
+		     &gpu->promise, vgpus);
 	for (int i = 0; i < gpu->view.n_vgpus; i++) {
 		struct vgpu *v = round->viewed[i];
 
@@ -84,15 +84,16 @@ void promises_judge(struct manager *m, struct host_gpu *gpu, const struct plan_r
 	}
 }
 
-void promises_resume(struct manager *m)
+void promises_resume(struct tick *tick)
 {
-	for (size_t i = 0; i < alerts_count(m->alerts); i++) {
-		const struct alert *alert = alerts_at(m->alerts, i);
-		struct vgpu *v = host_find_vgpu(&m->host, alert->vgpu, NULL);
+	for (size_t i = 0; i < alerts_count(tick->recorder->alerts); i++) {
+		const struct alert *alert = alerts_at(tick->recorder->alerts, i);
+		struct vgpu *v = host_find_vgpu(tick->host, alert->vgpu, NULL);
 
 		if (alert->kind != ALERT_PROMISE_BROKEN || alert->cleared_ms || !v)
 			continue;
-		promise_resume(&v->promise, &m->config.promise, promise_cause_find(alert->cause));
+		promise_resume(&v->promise, &tick->settings->config.promise,
+			       promise_cause_find(alert->cause));
 		v->broken_since_ms = alert->raised_ms;
 	}
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Records decisions: stores them in memory and passes them to the observers. */
+/* Records events: stores them in memory and passes them to the observers. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "gover-d/core/record.h"
-#include "gover-d/core/state.h"
+#include "gover-d/model/host.h"
 
-int64_t record_add(struct manager *m, struct decision *decision)
+int64_t record_add(struct recorder *recorder, struct decision *decision)
 {
 	const struct decision *recorded;
 
@@ -15,14 +15,14 @@ int64_t record_add(struct manager *m, struct decision *decision)
 		decision->numbers = json_object();
 	if (!decision->moves)
 		decision->moves = json_array();
-	recorded = decisions_add(m->decisions, decision);
-	observers_pass(&m->observers, decision, recorded);
+	recorded = decisions_add(recorder->decisions, decision);
+	observers_pass(&recorder->observers, decision, recorded);
 	if (!recorded->gpu[0])
-		observers_pass(&m->observers, change, "policy", "");
+		observers_pass(&recorder->observers, change, "policy", "");
 	return recorded->id;
 }
 
-void record_decision(struct manager *m, const struct host_gpu *gpu, struct vgpu *vgpu,
+void record_decision(struct recorder *recorder, const struct host_gpu *gpu, struct vgpu *vgpu,
 		     enum decision_kind kind, enum decision_result result, struct instant now,
 		     const char *format, ...)
 {
@@ -36,8 +36,14 @@ void record_decision(struct manager *m, const struct host_gpu *gpu, struct vgpu 
 	va_start(ap, format);
 	vsnprintf(why, sizeof(why), format, ap);
 	va_end(ap);
-	id = record_add(m, &d);
+	id = record_add(recorder, &d);
 	if (vgpu)
 		vgpu->last_decision_id = id;
-	observers_pass(&m->observers, change, vgpu ? "vgpu" : "gpu", vgpu ? d.vgpu : d.gpu);
+	observers_pass(&recorder->observers, change, vgpu ? "vgpu" : "gpu", vgpu ? d.vgpu : d.gpu);
+}
+
+void record_silence(struct recorder *recorder, const struct db_silence *silence, struct instant now)
+{
+	observers_pass(&recorder->observers, silence, silence);
+	alerts_update_silenced(recorder->alerts, now.wall_ms);
 }

@@ -13,7 +13,6 @@
 #include "gover-d/core/record.h"
 #include "gover-d/core/round.h"
 #include "gover-d/core/selling.h"
-#include "gover-d/core/state.h"
 #include "gover-d/diagnosis/diagnosis.h"
 
 /* shortest time between two records of the same decision that is not applied or fails */
@@ -21,18 +20,18 @@
 
 /* --- before the policy --- */
 
-double round_period_s(const struct manager *m, const struct host_gpu *gpu)
+double round_period_s(const struct tick *tick, const struct host_gpu *gpu)
 {
-	return m->config.period_ms / 1000.0 * gpu_speed(&gpu->config);
+	return tick->settings->config.period_ms / 1000.0 * gpu_speed(&gpu->config);
 }
 
 /* Sets the contracts that may be offered on @gpu. */
-static void view_flavors(const struct manager *m, struct host_gpu *gpu)
+static void view_flavors(const struct tick *tick, struct host_gpu *gpu)
 {
 	bool work = host_gpu_unit(gpu, NULL) == GPU_WORK;
 	struct flavor flavors[OFFERED_MAX];
 
-	gpu->view.n_flavors = flavor_list_offered(&m->config, flavors);
+	gpu->view.n_flavors = flavor_list_offered(&tick->settings->config, flavors);
 	for (int i = 0; i < gpu->view.n_flavors; i++)
 		gpu->view.flavors[i] = (struct policy_terms){
 			.initial_cap_pct = flavors[i].cap_pct,
@@ -42,8 +41,9 @@ static void view_flavors(const struct manager *m, struct host_gpu *gpu)
 		};
 }
 
-void round_view(struct manager *m, struct host_gpu *gpu, struct plan_round *round)
+void round_view(struct tick *tick, struct host_gpu *gpu)
 {
+	struct plan_round *round = tick->round;
 	struct policy_terms terms;
 	int n = 0;
 
@@ -78,10 +78,10 @@ void round_view(struct manager *m, struct host_gpu *gpu, struct plan_round *roun
 	gpu->view.step_pct = gpu->traits.step_pct;
 	gpu->view.floor_pct = gpu->traits.floor_pct;
 	gpu->view.sharing = gpu->traits.guarantees ? POLICY_SHARING_GUARANTEE : POLICY_SHARING_HARD;
-	gpu->view.period_s = round_period_s(m, gpu);
-	gpu->view.selling = selling_allowed(m, gpu, NULL);
-	gpu->view.offered = offers_live(m->offers, gpu->config.name) != NULL;
-	view_flavors(m, gpu);
+	gpu->view.period_s = round_period_s(tick, gpu);
+	gpu->view.selling = selling_allowed(tick->sales, gpu, NULL);
+	gpu->view.offered = offers_live(tick->sales->offers, gpu->config.name) != NULL;
+	view_flavors(tick, gpu);
 	gpu->view.vgpus = round->views;
 	gpu->view.n_vgpus = n;
 }
@@ -143,7 +143,7 @@ static void count_steals(const struct actuate_move *moves, int n)
 }
 
 /* @stale: an external change was found earlier in this plan, so the rest of the plan is dropped. */
-static enum decision_result apply_moves(struct manager *m, struct host_gpu *gpu,
+static enum decision_result apply_moves(struct tick *tick, struct host_gpu *gpu,
 					struct plan_round *round, const struct policy_decision *pd,
 					bool act, bool stale, struct instant now)
 {
@@ -151,7 +151,7 @@ static enum decision_result apply_moves(struct manager *m, struct host_gpu *gpu,
 	int r;
 
 	fill_moves(round, pd);
-	if (m->actuator.dry_run)
+	if (tick->settings->dry_run)
 		return DECISION_DRY_RUN;
 	if (!act || gpu->traits.observes)
 		return DECISION_OBSERVED;
@@ -159,11 +159,11 @@ static enum decision_result apply_moves(struct manager *m, struct host_gpu *gpu,
 		return DECISION_NOTED;
 	if (stale)
 		return DECISION_DROPPED;
-	r = actuate_moves(&m->actuator, gpu, round->moves, (size_t)pd->n_moves, kind, now);
+	r = actuate_moves(&tick->caps->actuator, gpu, round->moves, (size_t)pd->n_moves, kind, now);
 	for (int i = 0; r == -ESTALE && i < pd->n_moves; i++)
 		if (round->moves[i].foreign_pct >= 0)
-			cap_check_found(m, gpu, round->moves[i].vgpu, round->moves[i].foreign_pct,
-					now);
+			cap_check_found(tick->caps, gpu, round->moves[i].vgpu,
+					round->moves[i].foreign_pct, now);
 	if (r == -ESTALE)
 		return DECISION_DROPPED;
 	if (pd->kind == POLICY_STEAL || pd->kind == POLICY_WAKE)
@@ -172,12 +172,12 @@ static enum decision_result apply_moves(struct manager *m, struct host_gpu *gpu,
 }
 
 /* Opens an offer of the admitted flavours. */
-static void open_offer(struct manager *m, struct host_gpu *gpu, const struct policy_decision *pd,
+static void open_offer(struct tick *tick, struct host_gpu *gpu, const struct policy_decision *pd,
 		       struct instant now)
 {
 	struct offer_flavor listed[OFFERED_MAX];
 	struct flavor flavors[OFFERED_MAX];
-	int n_flavors = flavor_list_offered(&m->config, flavors), n = 0;
+	int n_flavors = flavor_list_offered(&tick->settings->config, flavors), n = 0;
 
 	for (int i = 0; i < n_flavors; i++) {
 		if (pd->fundable_pct[i] == 0)
@@ -186,10 +186,11 @@ static void open_offer(struct manager *m, struct host_gpu *gpu, const struct pol
 		listed[n].terms = gpu->view.flavors[i];
 		listed[n++].fundable_pct = pd->fundable_pct[i];
 	}
-	(void)offers_open(m->offers, gpu->config.name, listed, n, m->config.offer.ttl_s, now);
+	(void)offers_open(tick->sales->offers, gpu->config.name, listed, n,
+			  tick->settings->config.offer.ttl_s, now);
 }
 
-void round_migrate(struct manager *m, struct host_gpu *gpu)
+void round_migrate(struct tick *tick, struct host_gpu *gpu)
 {
 	const struct vgpu *named = host_gpu_find_vgpu(gpu, gpu->severe_vgpu);
 	const struct vgpu *v = named && named->device ? named : diagnosis_best_move(gpu);
@@ -207,7 +208,7 @@ void round_migrate(struct manager *m, struct host_gpu *gpu)
 		 "migrating %s leaves %.0f %%",
 		 gpu->config.name, gpu->promise.wanted_pct, v->contract.id,
 		 gpu->promise.wanted_pct - v->promise.track.want_pct);
-	observers_pass(&m->observers, migrate,
+	observers_pass(&tick->recorder->observers, migrate,
 		       &(struct migration){.event = "severe_overload",
 					   .gpu = gpu->config.name,
 					   .vgpu = v->contract.id,
@@ -268,9 +269,9 @@ static bool is_known(struct host_gpu *gpu, struct plan_round *round,
 	return false;
 }
 
-int round_apply(struct manager *m, struct host_gpu *gpu, struct plan_round *round, bool act,
-		struct instant now)
+int round_apply(struct tick *tick, struct host_gpu *gpu, bool act, struct instant now)
 {
+	struct plan_round *round = tick->round;
 	int r = 0;
 
 	for (int i = 0; i < round->out.n_decisions; i++) {
@@ -281,7 +282,7 @@ int round_apply(struct manager *m, struct host_gpu *gpu, struct plan_round *roun
 
 		if (gpu->traits.observes && pd->n_moves > 0)
 			continue; /* no operator can follow this advice */
-		result = apply_moves(m, gpu, round, pd, act, r == -ESTALE, now);
+		result = apply_moves(tick, gpu, round, pd, act, r == -ESTALE, now);
 		if (result == DECISION_DROPPED)
 			r = -ESTALE;
 		else if (result == DECISION_FAILED && r == 0)
@@ -298,24 +299,25 @@ int round_apply(struct manager *m, struct host_gpu *gpu, struct plan_round *roun
 		d.why = pd->why;
 		d.numbers = encode_numbers(pd);
 		d.moves = encode_moves(round->moves, pd->n_moves);
-		id = record_add(m, &d);
+		id = record_add(tick->recorder, &d);
 		for (int k = 0; k < pd->n_moves; k++)
 			round->moves[k].vgpu->last_decision_id = id;
 		if (pd->vgpu >= 0)
 			round->viewed[pd->vgpu]->last_decision_id = id;
-		if (!act || m->actuator.dry_run)
+		if (!act || tick->settings->dry_run)
 			continue;
 		if (pd->kind == POLICY_OFFER)
-			open_offer(m, gpu, pd, now);
+			open_offer(tick, gpu, pd, now);
 		else if (pd->kind == POLICY_SEVERE && pd->vgpu >= 0)
 			gpu->migration_due = true;
 	}
 	return r;
 }
 
-int round_check(struct manager *m, struct host_gpu *gpu, const struct plan_round *round,
-		struct vgpu *vgpu, struct instant now, struct err *reterr)
+int round_check(struct tick *tick, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now,
+		struct err *reterr)
 {
+	const struct plan_round *round = tick->round;
 	int foreign = 0;
 
 	/* Check @vgpu last: if several caps were changed, the error then names @vgpu. */
@@ -323,19 +325,20 @@ int round_check(struct manager *m, struct host_gpu *gpu, const struct plan_round
 		const struct policy_move *move = &round->out.moves[i];
 
 		if (move->to_pct != move->from_pct && round->viewed[move->vgpu] != vgpu)
-			foreign += cap_check_now(m, gpu, round->viewed[move->vgpu], now, reterr);
+			foreign += cap_check_now(tick->caps, gpu, round->viewed[move->vgpu], now,
+						 reterr);
 	}
 	if (vgpu && vgpu->device)
-		foreign += cap_check_now(m, gpu, vgpu, now, reterr);
+		foreign += cap_check_now(tick->caps, gpu, vgpu, now, reterr);
 	return foreign > 0 ? CONTROL_E_FOREIGN_CAP : 0;
 }
 
 /* --- caps of an earlier run, and caps whose write has failed --- */
 
 /* Plans the cap of viewed vGPU @index in round->out. Returns false if its cap stays. */
-static bool plan_cap(struct manager *m, struct host_gpu *gpu, int index)
+static bool plan_cap(struct tick *tick, struct host_gpu *gpu, int index)
 {
-	struct plan_round *round = m->round;
+	struct plan_round *round = tick->round;
 	const struct contract *c = &round->viewed[index]->contract;
 	int cap_pct = round->viewed[index]->cap_pct, largest_pct, r;
 
@@ -348,39 +351,40 @@ static bool plan_cap(struct manager *m, struct host_gpu *gpu, int index)
 	if (!c->held && round->viewed[index]->found)
 		return false; /* no client has set a contract */
 	if (!c->held)
-		r = policy_set(&m->params, &gpu->view, index, &c->terms, &round->out, &largest_pct);
+		r = policy_set(&tick->settings->params, &gpu->view, index, &c->terms, &round->out,
+			       &largest_pct);
 	else if (c->held_cap_pct == cap_pct ||
 		 c->held_cap_pct > policy_ceiling_pct(&gpu->view, &c->terms))
 		return false; /* the second condition: an external writer set the held cap */
 	else
-		r = policy_hold(&m->params, &gpu->view, index, c->held_cap_pct, &round->out,
-				&largest_pct);
+		r = policy_hold(&tick->settings->params, &gpu->view, index, c->held_cap_pct,
+				&round->out, &largest_pct);
 	return r == 0 && round->out.n_moves > 0;
 }
 
-static void correct(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
+static void correct(struct tick *tick, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
 {
 	const struct contract *c = &vgpu->contract;
 	bool act = gpu->mode != GPU_MODE_OBSERVE, again = round_failed_lately(vgpu, now);
 
 	if (c->held && !again)
-		record_decision(m, gpu, vgpu, DECISION_ADOPT, DECISION_NOTED, now,
+		record_decision(tick->recorder, gpu, vgpu, DECISION_ADOPT, DECISION_NOTED, now,
 				"vGPU %s has a cap of %d %%, but its stored hold is %d %%", c->id,
 				vgpu->cap_pct, c->held_cap_pct);
 	else if (!again)
-		record_decision(m, gpu, vgpu, DECISION_ADOPT, DECISION_NOTED, now,
+		record_decision(tick->recorder, gpu, vgpu, DECISION_ADOPT, DECISION_NOTED, now,
 				"vGPU %s has a cap of %d %%, but its stored contract allows %d to "
 				"%d %%",
 				c->id, vgpu->cap_pct,
-				policy_floor_pct(&m->params, &gpu->view, &c->terms),
+				policy_floor_pct(&tick->settings->params, &gpu->view, &c->terms),
 				policy_ceiling_pct(&gpu->view, &c->terms));
 	/* A failed write is recorded with the decision; the next period tries again. */
-	(void)round_apply(m, gpu, m->round, act, now);
+	(void)round_apply(tick, gpu, act, now);
 }
 
-void round_adopt_caps(struct manager *m, struct host_gpu *gpu, struct instant now)
+void round_adopt_caps(struct tick *tick, struct host_gpu *gpu, struct instant now)
 {
-	struct plan_round *round = m->round;
+	struct plan_round *round = tick->round;
 	int n;
 
 	if (!gpu->caps_due)
@@ -389,11 +393,11 @@ void round_adopt_caps(struct manager *m, struct host_gpu *gpu, struct instant no
 	gpu->caps_due = false;
 	if (gpu->traits.observes)
 		return;
-	round_view(m, gpu, round);
+	round_view(tick, gpu);
 	n = gpu->view.n_vgpus;
 	for (int i = 0; i < n; i++) {
-		round_view(m, gpu, round); /* the caps that earlier corrections have left */
-		if (plan_cap(m, gpu, i))
-			correct(m, gpu, round->viewed[i], now);
+		round_view(tick, gpu); /* the caps that earlier corrections have left */
+		if (plan_cap(tick, gpu, i))
+			correct(tick, gpu, round->viewed[i], now);
 	}
 }

@@ -7,12 +7,9 @@
 #ifndef GOVER_D_CORE_ROUND_H
 #define GOVER_D_CORE_ROUND_H
 
-#include "gover-d/core/actuate.h"
-#include "gover-d/model/host.h"
+#include "gover-d/core/tick.h"
 
-struct manager;
-
-/* The manager allocates this large struct at the start, so that a tick allocates nothing. */
+/* The tick owns this large struct, allocated at the start, so that a tick allocates nothing. */
 struct plan_round {
 	struct policy_vgpu views[POLICY_VGPUS_MAX];
 	struct vgpu *viewed[POLICY_VGPUS_MAX]; /* views[i] describes viewed[i] */
@@ -22,33 +19,33 @@ struct plan_round {
 };
 
 /* Returns the nominal period in GPU time, which runs faster than real time in a simulation. */
-double round_period_s(const struct manager *manager, const struct host_gpu *gpu);
+double round_period_s(const struct tick *tick, const struct host_gpu *gpu);
 
-/* Fills @round->views from the GPU's vGPUs and prepares gpu->view for a call of the policy. */
-void round_view(struct manager *manager, struct host_gpu *gpu, struct plan_round *round);
+/* Fills tick->round->views from the GPU's vGPUs and prepares gpu->view for a call of the policy. */
+void round_view(struct tick *tick, struct host_gpu *gpu);
 
 /*
- * Applies the decisions in @round->out and records them. @act false: only records them. Returns 0,
- * or -EIO if a write failed or another cap was read back. -ESTALE: an external writer changed one
- * of the caps after round_view(); that vGPU is put on hold, and the rest of the plan is dropped.
+ * Applies the decisions in tick->round->out and records them. @act false: only records them.
+ * Returns 0, or -EIO if a write failed or another cap was read back. -ESTALE: an external writer
+ * changed one of the caps after round_view(); that vGPU is put on hold, and the rest of the plan is
+ * dropped.
  */
-int round_apply(struct manager *manager, struct host_gpu *gpu, struct plan_round *round, bool act,
-		struct instant now);
+int round_apply(struct tick *tick, struct host_gpu *gpu, bool act, struct instant now);
 /*
  * Requests the migration that a decision of kind severe named, once all demands together exceed the
  * GPU: if it has capacity left, a migration is the wrong remedy. Call it once a period.
  */
-void round_migrate(struct manager *manager, struct host_gpu *gpu);
+void round_migrate(struct tick *tick, struct host_gpu *gpu);
 /* True if a decision about @vgpu was recorded in the last minute that could not be applied. */
 bool round_failed_lately(const struct vgpu *vgpu, struct instant now);
 
 /*
- * Checks, before a request applies the plan in @round, that no external writer changed a cap of the
+ * Checks, before a request applies the plan, that no external writer changed a cap of the
  * plan. @vgpu: the vGPU of the request; NULL: a new vGPU. CONTROL_E_FOREIGN_CAP: a cap was changed,
  * and that vGPU is on hold now.
  */
-int round_check(struct manager *manager, struct host_gpu *gpu, const struct plan_round *round,
-		struct vgpu *vgpu, struct instant now, struct err *reterr);
+int round_check(struct tick *tick, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now,
+		struct err *reterr);
 
 /*
  * If gpu->caps_due is set, corrects the caps of all vGPUs of @gpu that are outside [floor, ceiling]
@@ -57,6 +54,6 @@ int round_check(struct manager *manager, struct host_gpu *gpu, const struct plan
  * the next call. A cap that an external writer set is not changed. In mode observe and in a dry
  * run, the corrections are only recorded.
  */
-void round_adopt_caps(struct manager *manager, struct host_gpu *gpu, struct instant now);
+void round_adopt_caps(struct tick *tick, struct host_gpu *gpu, struct instant now);
 
 #endif

@@ -12,9 +12,9 @@
 #include "base/xalloc.h"
 #include "db/db.h"
 #include "gover-d/core/save.h"
-#include "gover-d/core/state.h"
 #include "gover-d/store/contracts.h"
 #include "gover-d/util/log.h"
+#include "gover-d/util/worker.h"
 
 /*
  * Each save reserves this many ids above the last used ids. If the history is lost, the next start
@@ -23,15 +23,14 @@
 #define IDS_AHEAD 1000
 
 struct save_waiter {
-	void (*done)(void *userdata, int result);
-	void *userdata;
-	struct save_waiter *next; /* next waiter in manager.waiting or manager.in_job */
+	struct save_request request;
+	struct save_waiter *next; /* next waiter in store.waiting or store.in_job */
 };
 
 struct save_job {
 	/* must be the first member, because the worker returns a pointer to it */
 	struct worker_job job;
-	struct manager *manager;
+	struct store *store;
 	char path[PATH_MAX];
 	int64_t revision;
 	bool amended; /* the text contains changes that are not in force yet */
@@ -39,14 +38,14 @@ struct save_job {
 	int result;
 };
 
-static int start_save(struct manager *m);
+static int start_save(struct store *store);
 
 static void finish_waiters(struct save_waiter *list, int result)
 {
 	while (list) {
 		struct save_waiter *next = list->next;
 
-		list->done(list->userdata, result);
+		list->request.done(list->request.userdata, result);
 		free(list);
 		list = next;
 	}
@@ -59,30 +58,30 @@ static void run_save(struct worker_job *job)
 	save->result = file_replace(save->path, save->text, strlen(save->text));
 }
 
-static void finish_save(struct manager *m, int result)
+static void finish_save(struct store *store, int result)
 {
-	struct save_waiter *finished = m->in_job;
+	struct save_waiter *finished = store->in_job;
 
-	if (result < 0 && m->save_result >= 0)
-		log_error("%s: cannot be written: %s", m->contracts_path, strerror(-result));
-	m->save_result = result;
-	m->in_job = NULL;
+	if (result < 0 && store->result >= 0)
+		log_error("%s: cannot be written: %s", store->contracts_path, strerror(-result));
+	store->result = result;
+	store->in_job = NULL;
 	/* The save still counts as running, so that all changes that begin now share the next one.
 	 */
 	finish_waiters(finished, result);
-	m->save_running = false;
-	if (m->save_again) {
-		m->save_again = false;
-		result = start_save(m);
+	store->running = false;
+	if (store->again) {
+		store->again = false;
+		result = start_save(store);
 		if (result < 0)
-			finish_save(m, result);
+			finish_save(store, result);
 	}
 }
 
 static void save_done(struct worker_job *job)
 {
 	struct save_job *save = (struct save_job *)job;
-	struct manager *m = save->manager;
+	struct store *store = save->store;
 	int result = save->result;
 
 	/*
@@ -90,19 +89,19 @@ static void save_done(struct worker_job *job)
 	 * contain a change that fails for this reason. An error is ignored, because the next save
 	 * stores them again.
 	 */
-	if (m->history.db && (result >= 0 || !save->amended))
-		db_save_contracts(m->history.db, save->revision, save->text);
+	if (store->recorder->history.db && (result >= 0 || !save->amended))
+		db_save_contracts(store->recorder->history.db, save->revision, save->text);
 	free(save->text);
 	free(save);
-	finish_save(m, result);
+	finish_save(store, result);
 }
 
-static struct db_last_ids last_ids(const struct manager *m)
+static struct db_last_ids last_ids(const struct store *store)
 {
 	return (struct db_last_ids){
-		.decision = decisions_last_id(m->decisions),
-		.alert = alerts_last_id(m->alerts),
-		.offer = offers_last_id(m->offers),
+		.decision = decisions_last_id(store->recorder->decisions),
+		.alert = alerts_last_id(store->recorder->alerts),
+		.offer = offers_last_id(store->sales->offers),
 	};
 }
 
@@ -147,84 +146,88 @@ static void collect_offers(const struct offers *offers, struct operator_state *s
 }
 
 /* Returns the silences, settings, acknowledgements, withdrawals and holds of offers in force. */
-static struct operator_state *collect_operator_state(const struct manager *m)
+static struct operator_state *collect_operator_state(const struct store *store)
 {
 	struct operator_state *state = operator_state_new();
 
-	if (m->live_settings) {
+	if (store->settings.live) {
 		json_decref(state->settings);
-		state->settings = json_incref(m->live_settings);
+		state->settings = json_incref(store->settings.live);
 	}
-	state->silences = m->silences;
+	state->silences = store->recorder->silences;
 	/* Above a limit, the oldest entries are stored; the history contains the others. */
-	for (size_t i = 0; i < alerts_count(m->alerts); i++) {
-		const struct alert *alert = alerts_at(m->alerts, i);
+	for (size_t i = 0; i < alerts_count(store->recorder->alerts); i++) {
+		const struct alert *alert = alerts_at(store->recorder->alerts, i);
 
 		if (alert->acked_ms && !alert->cleared_ms)
 			(void)operator_state_add_ack(state, alert->id, alert->acked_ms);
 	}
-	collect_offers(m->offers, state, clock_now());
+	collect_offers(store->sales->offers, state, clock_now());
 	return state;
 }
 
-/*
- * Sets @ret_contracts to what is in force, with the changes of m->amend(). Returns 1 if there are
- * such changes, otherwise 0.
- */
-static int collect(const struct manager *m, struct contracts *ret_contracts)
+/* Makes the changes that wait for this save. Returns 1 if there are any, 0, or a negative errno. */
+static int amend(const struct store *store, struct contracts *contracts)
 {
-	int r;
+	int amended = 0;
 
-	contracts_collect(&m->host, ret_contracts);
-	ret_contracts->operator_state = collect_operator_state(m);
-	r = m->amend ? m->amend(m, ret_contracts) : 0;
-	if (r < 0)
-		contracts_fini(ret_contracts);
-	return r;
+	for (const struct save_waiter *w = store->in_job; w; w = w->next) {
+		int r = w->request.amend ? w->request.amend(w->request.userdata, contracts) : 0;
+
+		if (r < 0)
+			return r;
+		amended |= w->request.amend != NULL;
+	}
+	return amended;
 }
 
-static int make_text(struct manager *m, struct save_job *save)
+static int make_text(struct store *store, struct save_job *save)
 {
-	int64_t now_ms = clock_now().wall_ms, ahead = m->ending ? 0 : IDS_AHEAD;
-	struct db_last_ids last = last_ids(m);
+	int64_t now_ms = clock_now().wall_ms, ahead = store->ending ? 0 : IDS_AHEAD;
+	struct db_last_ids last = last_ids(store);
 	struct contracts contracts = {0};
-	int r = collect(m, &contracts);
+	int r;
 
-	if (r < 0)
+	contracts_collect(store->host, &contracts);
+	contracts.operator_state = collect_operator_state(store);
+	r = amend(store, &contracts);
+	if (r < 0) {
+		contracts_fini(&contracts);
 		return r;
+	}
 	save->amended = r > 0;
 	contracts.head = (struct contracts_head){
-		.revision = now_ms > m->revision ? now_ms : m->revision + 1,
+		.revision = now_ms > store->revision ? now_ms : store->revision + 1,
 		.ids = {last.decision + ahead, last.alert + ahead, last.offer + ahead},
 	};
 	save->text = contracts_encode(&contracts);
-	m->revision = save->revision = contracts.head.revision;
-	m->ids_saved = contracts.head.ids;
+	store->revision = save->revision = contracts.head.revision;
+	store->ids_saved = contracts.head.ids;
 	contracts_fini(&contracts);
 	return 0;
 }
 
-/* Starts a job. All requests in manager.waiting then wait for this job. */
-static int start_save(struct manager *m)
+/* Starts a job. All requests in store.waiting then wait for this job. */
+static int start_save(struct store *store)
 {
 	struct save_job *save = xcalloc(1, sizeof(*save));
 	int r;
 
-	m->in_job = m->waiting;
-	m->waiting = NULL;
+	store->in_job = store->waiting;
+	store->waiting = NULL;
 	save->job.run = run_save;
 	save->job.done = save_done;
-	save->manager = m;
-	memcpy(save->path, m->contracts_path, sizeof(save->path));
-	r = make_text(m, save);
+	save->store = store;
+	memcpy(save->path, store->contracts_path, sizeof(save->path));
+	r = make_text(store, save);
 	if (r >= 0)
-		r = worker_submit(m->saver, &save->job);
+		r = worker_submit(store->saver, &save->job);
 	if (r < 0 && r != -ESHUTDOWN) {
 		free(save->text);
 		free(save);
 		return r;
 	}
-	m->save_running = true;
+	store->running = true;
 	if (r == -ESHUTDOWN) { /* the daemon is ending and the worker accepts no jobs */
 		run_save(&save->job);
 		save_done(&save->job);
@@ -232,52 +235,51 @@ static int start_save(struct manager *m)
 	return 0;
 }
 
-static void request_save(struct manager *m)
+static void request_save(struct store *store)
 {
 	int r;
 
-	if (m->save_running) {
-		m->save_again = true;
+	if (store->running) {
+		store->again = true;
 		return;
 	}
-	r = start_save(m);
+	r = start_save(store);
 	if (r < 0)
-		finish_save(m, r);
+		finish_save(store, r);
 }
 
-void save_soon(struct manager *m)
+void save_soon(struct store *store)
 {
-	if (!m->actuator.dry_run)
-		request_save(m);
+	if (!store->settings.dry_run)
+		request_save(store);
 }
 
-static bool ids_run_out(const struct manager *m)
+static bool ids_run_out(const struct store *store)
 {
-	struct db_last_ids last = last_ids(m);
+	struct db_last_ids last = last_ids(store);
 
-	return last.decision > m->ids_saved.decision - IDS_AHEAD / 2 ||
-	       last.alert > m->ids_saved.alert - IDS_AHEAD / 2 ||
-	       last.offer > m->ids_saved.offer - IDS_AHEAD / 2;
+	return last.decision > store->ids_saved.decision - IDS_AHEAD / 2 ||
+	       last.alert > store->ids_saved.alert - IDS_AHEAD / 2 ||
+	       last.offer > store->ids_saved.offer - IDS_AHEAD / 2;
 }
 
-void save_tick(struct manager *m)
+void save_tick(struct store *store)
 {
-	if (m->save_result < 0 || ids_run_out(m))
-		save_soon(m);
+	if (store->result < 0 || ids_run_out(store))
+		save_soon(store);
 }
 
-void save_contracts(struct manager *m, void (*done)(void *userdata, int result), void *userdata)
+void save_contracts(struct store *store, const struct save_request *request)
 {
 	struct save_waiter *waiter;
 
-	if (m->actuator.dry_run) { /* a dry run changes memory only */
-		done(userdata, 0);
+	if (store->settings.dry_run) { /* a dry run changes memory only */
+		request->done(request->userdata, 0);
 		return;
 	}
 	waiter = xcalloc(1, sizeof(*waiter));
-	waiter->done = done;
-	waiter->userdata = userdata;
-	waiter->next = m->waiting;
-	m->waiting = waiter;
-	request_save(m);
+	waiter->request = *request;
+	waiter->next = store->waiting;
+	store->waiting = waiter;
+	request_save(store);
 }

@@ -10,7 +10,6 @@
 
 #include "gover-d/core/adopt.h"
 #include "gover-d/core/cap.h"
-#include "gover-d/core/control.h"
 #include "gover-d/core/frames.h"
 #include "gover-d/core/gpus.h"
 #include "gover-d/core/learned.h"
@@ -19,7 +18,6 @@
 #include "gover-d/core/promises.h"
 #include "gover-d/core/round.h"
 #include "gover-d/core/selling.h"
-#include "gover-d/core/state.h"
 #include "gover-d/core/tick-alerts.h"
 #include "gover-d/core/tick.h"
 #include "gover-d/util/log.h"
@@ -33,30 +31,30 @@ _Static_assert(GPU_IO_VGPUS_MAX >= POLICY_VGPUS_MAX, "a sweep reads all vGPUs of
 
 /* --- sampling --- */
 
-static uint64_t period_ns(const struct manager *m)
+static uint64_t period_ns(const struct tick *tick)
 {
-	return (uint64_t)m->config.period_ms * NS_PER_MS;
+	return (uint64_t)tick->settings->config.period_ms * NS_PER_MS;
 }
 
 /*
  * Longest time for which a tick waits for a sweep. The results of a slower sweep are used by a
  * later tick.
  */
-static uint64_t sweep_wait_ns(const struct manager *m)
+static uint64_t sweep_wait_ns(const struct tick *tick)
 {
-	return period_ns(m) / 2 < SWEEP_WAIT_NS ? period_ns(m) / 2 : SWEEP_WAIT_NS;
+	return period_ns(tick) / 2 < SWEEP_WAIT_NS ? period_ns(tick) / 2 : SWEEP_WAIT_NS;
 }
 
 /* Returns the rest of sweep_wait_ns() for a tick that began at @begun_ns. */
-static int left_ms(const struct manager *m, uint64_t begun_ns)
+static int left_ms(const struct tick *tick, uint64_t begun_ns)
 {
-	uint64_t passed_ns = clock_now().mono_ns - begun_ns, wait_ns = sweep_wait_ns(m);
+	uint64_t passed_ns = clock_now().mono_ns - begun_ns, wait_ns = sweep_wait_ns(tick);
 
 	return passed_ns < wait_ns ? (int)((wait_ns - passed_ns) / NS_PER_MS) : 0;
 }
 
 /* Returns false if the GPU is not open, or if its last sweep has not ended. */
-static bool start_sweep(struct manager *m, struct host_gpu *gpu, struct instant now)
+static bool start_sweep(struct tick *tick, struct host_gpu *gpu, struct instant now)
 {
 	struct gpu_io_sweep *sweep = gpu_io_next_sweep(gpu->io);
 	int n = 0;
@@ -68,24 +66,24 @@ static bool start_sweep(struct manager *m, struct host_gpu *gpu, struct instant 
 			continue;
 		sweep->samples[n++] = (struct gpu_io_sample){
 			.device = v->device,
-			.lease_ms = actuate_plan_lease(&m->actuator, gpu, v),
+			.lease_ms = actuate_plan_lease(&tick->caps->actuator, gpu, v),
 		};
 		v->sweep_place = n;
 	}
 	sweep->n_samples = n;
-	sweep->slow_ns = period_ns(m) / 2;
-	sweep->lists = adopt_list_due(m, gpu);
+	sweep->slow_ns = period_ns(tick) / 2;
+	sweep->lists = adopt_list_due(tick->caps, gpu);
 	gpu->sweep_started_ns = now.mono_ns;
 	gpu_io_start_sweep(gpu->io, now.mono_ns);
 	return true;
 }
 
 /* Returns the results of an earlier sweep that was too slow for its tick; NULL: none. */
-static const struct gpu_io_sweep *take_late_sweep(const struct manager *m, struct host_gpu *gpu)
+static const struct gpu_io_sweep *take_late_sweep(const struct tick *tick, struct host_gpu *gpu)
 {
 	const struct gpu_io_sweep *sweep = gpu_io_take_sweep(gpu->io, 0);
 
-	return sweep && sweep->took_ns > sweep_wait_ns(m) ? sweep : NULL;
+	return sweep && sweep->took_ns > sweep_wait_ns(tick) ? sweep : NULL;
 }
 
 static const struct gpu_io_sample *sample_of(const struct gpu_io_sweep *sweep,
@@ -114,7 +112,7 @@ static void note_lease(struct vgpu *v, const struct gpu_io_sample *sample)
 }
 
 /* Uses the reading of the sweep. A vGPU that was adopted after the sweep is read now. */
-static void sample_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+static void sample_vgpu(struct tick *tick, struct host_gpu *gpu, struct vgpu *vgpu,
 			const struct gpu_io_sweep *sweep, struct instant now)
 {
 	const struct gpu_io_sample *sample = sweep ? sample_of(sweep, vgpu) : NULL;
@@ -129,10 +127,10 @@ static void sample_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vg
 		error = gpu_io_read(gpu->io, vgpu->device, now.mono_ns, &reading);
 		vgpu->cap_read_ns = now.mono_ns;
 	}
-	monitor_sample(&vgpu->monitor, error, &reading, frames_of(&m->frames, gpu, vgpu),
-		       round_period_s(m, gpu), gpu_speed(&gpu->config), &vgpu->row);
+	monitor_sample(&vgpu->monitor, error, &reading, frames_of(&tick->caps->frames, gpu, vgpu),
+		       round_period_s(tick, gpu), gpu_speed(&gpu->config), &vgpu->row);
 	if (vgpu->row.gone)
-		frames_forget(&m->frames, vgpu->contract.id);
+		frames_forget(&tick->caps->frames, vgpu->contract.id);
 }
 
 static void read_igt(struct host_gpu *gpu, const struct igt *igt, struct instant now)
@@ -189,7 +187,7 @@ static bool is_in_time(struct host_gpu *gpu, const struct gpu_io_sweep *sweep, b
 }
 
 /* @sweep NULL: the GPU did not answer in time. @late: the sweep was started by an earlier tick. */
-static void sample_gpu(struct manager *m, struct host_gpu *gpu, const struct gpu_io_sweep *sweep,
+static void sample_gpu(struct tick *tick, struct host_gpu *gpu, const struct gpu_io_sweep *sweep,
 		       bool late, struct instant now)
 {
 	bool attached = false;
@@ -207,9 +205,9 @@ static void sample_gpu(struct manager *m, struct host_gpu *gpu, const struct gpu
 		next = v->next;
 		if (!v->device)
 			continue;
-		sample_vgpu(m, gpu, v, sweep, now);
+		sample_vgpu(tick, gpu, v, sweep, now);
 		if (v->row.gone) {
-			adopt_lose(m, gpu, v, now);
+			adopt_lose(tick->caps, gpu, v, now);
 			continue;
 		}
 		attached = true;
@@ -242,37 +240,39 @@ static void store_severe_vgpu(struct host_gpu *gpu, const struct plan_round *rou
 }
 
 /* @answers false: the GPU did not answer, so nothing is written. */
-static void decide(struct manager *m, struct host_gpu *gpu, struct plan_round *round, bool gap,
-		   bool answers, struct instant now)
+static void decide(struct tick *tick, struct host_gpu *gpu, bool gap, bool answers,
+		   struct instant now)
 {
 	int sum_cap_pct = host_gpu_sum_cap_pct(gpu) + host_gpu_reserved_cap_pct(gpu);
+	struct plan_round *round = tick->round;
 	bool act = gpu->mode == GPU_MODE_ACT;
 
 	gpu->view.gap = gap;
-	gpu->view.migrates = m->config.on_migrate[0] || fleet_migrates(&m->fleet, now);
-	round_view(m, gpu, round);
+	gpu->view.migrates =
+		tick->settings->config.on_migrate[0] || fleet_migrates(tick->fleet, now);
+	round_view(tick, gpu);
 	if (answers && sum_cap_pct > 100 && gpu->mode != GPU_MODE_FROZEN) {
 		/* If the caps cannot be reduced to 100 %, the alert sum_over_100 is raised. */
-		(void)policy_fit(&m->params, &gpu->view, &round->out);
-		(void)round_apply(m, gpu, round, act, now);
-		round_view(m, gpu, round);
+		(void)policy_fit(&tick->settings->params, &gpu->view, &round->out);
+		(void)round_apply(tick, gpu, act, now);
+		round_view(tick, gpu);
 	} else if (answers && gpu->lost_vgpu && act) {
-		m->policy->give_back(&m->params, &gpu->view, &round->out);
-		(void)round_apply(m, gpu, round, act, now);
-		round_view(m, gpu, round);
+		tick->settings->policy->give_back(&tick->settings->params, &gpu->view, &round->out);
+		(void)round_apply(tick, gpu, act, now);
+		round_view(tick, gpu);
 	}
-	m->policy->step(&m->params, &gpu->view, &round->out);
+	tick->settings->policy->step(&tick->settings->params, &gpu->view, &round->out);
 	for (int i = 0; i < gpu->view.n_vgpus; i++)
 		round->viewed[i]->view = round->views[i];
-	promises_judge(m, gpu, round, now);
+	promises_judge(tick, gpu, now);
 	store_severe_vgpu(gpu, round);
 	if (answers && gpu->mode != GPU_MODE_FROZEN)
-		(void)round_apply(m, gpu, round, act, now);
+		(void)round_apply(tick, gpu, act, now);
 }
 
 /* --- counting --- */
 
-static void count_vgpu(struct manager *m, const struct host_gpu *gpu, struct vgpu *v,
+static void count_vgpu(struct tick *tick, const struct host_gpu *gpu, struct vgpu *v,
 		       struct offer_period *period, int64_t now_ms)
 {
 	struct vgpu_tally *t = &v->tally;
@@ -287,7 +287,7 @@ static void count_vgpu(struct manager *m, const struct host_gpu *gpu, struct vgp
 			t->broken_s += dt_s;
 		if (offer_counts_broken(&gpu->view, &v->view))
 			period->broken_s += dt_s;
-		if (v->row.util * 100 > m->params.overload_pct) {
+		if (v->row.util * 100 > tick->settings->params.overload_pct) {
 			double error_pct = v->row.load * 100 - v->sampled_cap_pct;
 
 			/* With guarantees, a load above the cap is not an error. */
@@ -313,13 +313,12 @@ static bool has_unsold_since(const struct host_gpu *gpu, int64_t since_ms)
 }
 
 /* Updates an open offer with the caps that can be funded now. */
-static void restate_offer(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
-			  struct offer *offer, const struct offer_limits *limits,
-			  struct instant now)
+static void restate_offer(struct tick *tick, struct host_gpu *gpu, struct offer *offer,
+			  const struct offer_limits *limits, struct instant now)
 {
 	int funded_pct[OFFERED_MAX];
 
-	if (!selling_may_close(m, offer, now))
+	if (!selling_may_close(tick->sales, offer, now))
 		return;
 	/*
 	 * A vGPU that was created externally for this offer already has a cap, so no second cap is
@@ -327,58 +326,58 @@ static void restate_offer(struct manager *m, struct host_gpu *gpu, struct plan_r
 	 */
 	if (has_unsold_since(gpu, offer->created_ms))
 		return;
-	round_view(m, gpu, round);
+	round_view(tick, gpu);
 	for (int i = 0; i < offer->n_flavors; i++)
-		funded_pct[i] = m->policy->fund(&m->params, &gpu->view, &offer->flavors[i].terms,
-						&round->out);
-	offers_restate(m->offers, offer, funded_pct, limits, now);
+		funded_pct[i] =
+			tick->settings->policy->fund(&tick->settings->params, &gpu->view,
+						     &offer->flavors[i].terms, &tick->round->out);
+	offers_restate(tick->sales->offers, offer, funded_pct, limits, now);
 }
 
 /*
  * Returns the part of this period that shows nothing about a sale on probation: the newcomer does
  * not exist, or the GPU may serve nothing.
  */
-static uint64_t unserved_ns(const struct manager *m, const struct host_gpu *gpu,
+static uint64_t unserved_ns(const struct tick *tick, const struct host_gpu *gpu,
 			    const struct offer *offer)
 {
 	const struct vgpu *newcomer = offer ? host_gpu_find_vgpu(gpu, offer->vgpu) : NULL;
 	bool unserved = !gpu->telemetry_valid || service_is_missing(&gpu->promise.service) ||
 			(newcomer && !newcomer->device);
 
-	return unserved ? period_ns(m) : 0;
+	return unserved ? period_ns(tick) : 0;
 }
 
-static void count_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
-		      struct instant now)
+static void count_gpu(struct tick *tick, struct host_gpu *gpu, struct instant now)
 {
-	struct offer *offer = offers_live(m->offers, gpu->config.name);
+	struct offer *offer = offers_live(tick->sales->offers, gpu->config.name);
 	struct offer_limits limits = {
-		.min_newcomer_pct = m->params.min_newcomer_pct,
-		.broken_pct = m->config.offer.probation_broken_pct,
+		.min_newcomer_pct = tick->settings->params.min_newcomer_pct,
+		.broken_pct = tick->settings->config.offer.probation_broken_pct,
 	};
 	struct offer_period period = {.severe = offer_is_severe(&gpu->view),
-				      .unserved_ns = unserved_ns(m, gpu, offer)};
+				      .unserved_ns = unserved_ns(tick, gpu, offer)};
 
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
 		if (v->device)
-			count_vgpu(m, gpu, v, &period, now.wall_ms);
+			count_vgpu(tick, gpu, v, &period, now.wall_ms);
 		v->newcomer = offer && offer->life.state == OFFER_PROBATION &&
 			      strcmp(offer->vgpu, v->contract.id) == 0;
 	}
-	selling_tick(m, gpu, now);
+	selling_tick(tick->sales, gpu, now);
 	if (offer && offer->life.state == OFFER_OPEN)
-		restate_offer(m, gpu, round, offer, &limits, now);
-	offers_tick(m->offers, gpu->config.name, &period, &limits, now);
+		restate_offer(tick, gpu, offer, &limits, now);
+	offers_tick(tick->sales->offers, gpu->config.name, &period, &limits, now);
 }
 
 /* @rewrite: write an unchanged ceiling too, because another program may have changed it. */
-static void set_ceiling(struct manager *m, struct host_gpu *gpu, struct vgpu *v, bool rewrite)
+static void set_ceiling(struct tick *tick, struct host_gpu *gpu, struct vgpu *v, bool rewrite)
 {
 	int r;
 
 	if (rewrite)
 		v->ceiling_pct = 0;
-	r = actuate_ceiling(&m->actuator, gpu, v);
+	r = actuate_ceiling(&tick->caps->actuator, gpu, v);
 	if (r == -EOPNOTSUPP && gpu->traits.no_ceiling)
 		; /* gover.conf(5) says that the backend has none */
 	else if (r == -EOPNOTSUPP && r != v->ceiling_errno)
@@ -406,7 +405,7 @@ static void note_sharing(struct host_gpu *gpu, const struct gpu_io_sweep *sweep)
 }
 
 /* @sweep and @late: see sample_gpu() */
-static void act_on_gpu(struct manager *m, struct host_gpu *gpu, const struct gpu_io_sweep *sweep,
+static void act_on_gpu(struct tick *tick, struct host_gpu *gpu, const struct gpu_io_sweep *sweep,
 		       bool late, bool gap, struct instant now)
 {
 	unsigned place = 0; /* spreads the rewrites over the periods */
@@ -414,83 +413,82 @@ static void act_on_gpu(struct manager *m, struct host_gpu *gpu, const struct gpu
 	gpu->lost_vgpu = false;
 	if (sweep && sweep->lists) {
 		note_sharing(gpu, sweep);
-		adopt_listed(m, gpu, sweep, now);
+		adopt_listed(tick->caps, gpu, sweep, now);
 	}
-	sample_gpu(m, gpu, sweep, late, now);
+	sample_gpu(tick, gpu, sweep, late, now);
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
 		const struct gpu_io_sample *sample =
 			sweep && v->device ? sample_of(sweep, v) : NULL;
 
-		cap_check_sample(m, gpu, v, gap || late, now);
+		cap_check_sample(tick->caps, gpu, v, gap || late, now);
 		if (sample)
 			note_lease(v, sample);
 		v->sampled_cap_pct = v->cap_pct;
 		if (!sweep || !v->device || gpu->mode == GPU_MODE_OBSERVE)
 			continue;
 		if (!v->found)
-			(void)actuate_memory(&m->actuator, gpu, v, v->contract.memory_mib);
-		set_ceiling(m, gpu, v, (m->host.ticks + place++) % CEILING_PERIODS == 0);
+			(void)actuate_memory(&tick->caps->actuator, gpu, v, v->contract.memory_mib);
+		set_ceiling(tick, gpu, v, (tick->host->ticks + place++) % CEILING_PERIODS == 0);
 	}
 	if (sweep)
-		round_adopt_caps(m, gpu, now);
-	promises_read_service(m, gpu, gap || late || !sweep, now);
-	decide(m, gpu, m->round, gap || late || !sweep, sweep, now);
-	round_migrate(m, gpu);
+		round_adopt_caps(tick, gpu, now);
+	promises_read_service(tick, gpu, gap || late || !sweep, now);
+	decide(tick, gpu, gap || late || !sweep, sweep, now);
+	round_migrate(tick, gpu);
 }
 
 /* A GPU that was opened after the start has contracts whose vGPUs are not adopted yet. */
-static void adopt_opened(struct manager *m, struct host_gpu *gpu, struct instant now)
+static void adopt_opened(struct tick *tick, struct host_gpu *gpu, struct instant now)
 {
-	adopt_gpu(m, gpu, now);
-	gpus_open_igt(gpu, &m->config);
+	adopt_gpu(tick->caps, gpu, now);
+	gpus_open_igt(gpu, &tick->settings->config);
 }
 
-static void open_closed(struct manager *m, struct instant now)
+static void open_closed(struct tick *tick, struct instant now)
 {
 	struct host_gpu *found;
 
-	for (int i = 0; i < m->host.n_gpus; i++)
-		if (!m->host.gpus[i].open && gpus_retry_open(&m->host.gpus[i], now))
-			adopt_opened(m, &m->host.gpus[i], now);
-	while ((found = gpus_find_absent(&m->host, now)))
-		adopt_opened(m, found, now);
+	for (int i = 0; i < tick->host->n_gpus; i++)
+		if (!tick->host->gpus[i].open && gpus_retry_open(&tick->host->gpus[i], now))
+			adopt_opened(tick, &tick->host->gpus[i], now);
+	while ((found = gpus_find_absent(tick->host, now)))
+		adopt_opened(tick, found, now);
 }
 
 /*
  * Starts the sweeps of all GPUs, then waits for each of them, but for no GPU longer than
  * sweep_wait_ns() after the start of the tick.
  */
-static void act_on_gpus(struct manager *m, bool gap, struct instant now)
+static void act_on_gpus(struct tick *tick, bool gap, struct instant now)
 {
 	const struct gpu_io_sweep *late[GPUS_MAX];
 	bool started[GPUS_MAX];
 	uint64_t begun_ns = clock_now().mono_ns;
 
-	open_closed(m, now);
-	for (int i = 0; i < m->host.n_gpus; i++) {
-		struct host_gpu *gpu = &m->host.gpus[i];
+	open_closed(tick, now);
+	for (int i = 0; i < tick->host->n_gpus; i++) {
+		struct host_gpu *gpu = &tick->host->gpus[i];
 
-		gpus_follow_paper_mode(gpu, m->config.params.paper_mode);
-		late[i] = take_late_sweep(m, gpu);
-		started[i] = !late[i] && start_sweep(m, gpu, now);
+		gpus_follow_paper_mode(gpu, tick->settings->config.params.paper_mode);
+		late[i] = take_late_sweep(tick, gpu);
+		started[i] = !late[i] && start_sweep(tick, gpu, now);
 	}
-	for (int i = 0; i < m->host.n_gpus; i++) {
-		struct host_gpu *gpu = &m->host.gpus[i];
+	for (int i = 0; i < tick->host->n_gpus; i++) {
+		struct host_gpu *gpu = &tick->host->gpus[i];
 		const struct gpu_io_sweep *sweep = late[i];
 
 		if (started[i])
-			sweep = gpu_io_take_sweep(gpu->io, left_ms(m, begun_ns));
-		act_on_gpu(m, gpu, sweep, late[i], gap, now);
+			sweep = gpu_io_take_sweep(gpu->io, left_ms(tick, begun_ns));
+		act_on_gpu(tick, gpu, sweep, late[i], gap, now);
 		if (late[i])
-			(void)start_sweep(m, gpu, now);
+			(void)start_sweep(tick, gpu, now);
 	}
 }
 
-static void account_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
-			struct instant now)
+static void account_gpu(struct tick *tick, struct host_gpu *gpu, struct instant now)
 {
-	count_gpu(m, gpu, round, now);
-	tick_alerts_gpu(m, gpu, now);
+	count_gpu(tick, gpu, now);
+	tick_alerts_gpu(tick, gpu, now);
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
 		v->write_errno = 0; /* the alert has already reported the error */
 }
@@ -508,41 +506,56 @@ static void time_tick(struct host *host, uint64_t due_ns)
  * Sends the FPS limit of each vGPU to its programs. An error is ignored, because each tick sends
  * the limits again.
  */
-static void send_fps_limits(struct manager *m)
+static void send_fps_limits(struct tick *tick)
 {
-	for (int i = 0; i < m->host.n_gpus; i++)
-		for (const struct vgpu *v = m->host.gpus[i].vgpus; v; v = v->next) {
+	for (int i = 0; i < tick->host->n_gpus; i++)
+		for (const struct vgpu *v = tick->host->gpus[i].vgpus; v; v = v->next) {
 			double fps = v->contract.fps_limit;
 			double period_ns = fps > 1 ? NS_PER_S / fps : NS_PER_S;
 
-			fps_hub_limit(m->frames.hub, v->contract.id,
+			fps_hub_limit(tick->caps->frames.hub, v->contract.id,
 				      fps > 0 ? (uint64_t)(period_ns + 0.5) : 0);
 		}
 }
 
-void tick_run(struct manager *m, struct instant now, bool gap)
+static void expire_silences(struct tick *tick, struct instant now)
 {
-	if (m->frames.hub) {
-		send_fps_limits(m);
-		fps_hub_collect(m->frames.hub);
+	struct db_silence silence;
+	bool expired = false;
+
+	while (silences_expire(&tick->recorder->silences, now.wall_ms, &silence)) {
+		silence.ended_ms = now.wall_ms;
+		record_silence(tick->recorder, &silence, now);
+		expired = true;
 	}
-	act_on_gpus(m, gap, now);
-	time_tick(&m->host, m->next_tick_ns);
-	for (int i = 0; i < m->host.n_gpus; i++)
-		account_gpu(m, &m->host.gpus[i], m->round, now);
-	ledger_tick(m, now);
-	learned_tick(m);
-	frames_scan(&m->frames, now);
-	tick_alerts_host(m, now);
-	notify_tick(m, now);
-	observers_pass(&m->observers, conditions, m->alerts, now);
-	control_silence_expire(m, now);
-	alerts_end_tick(m->alerts, now.wall_ms, gap);
-	for (int i = 0; i < m->host.n_gpus; i++)
-		selling_tick(m, &m->host.gpus[i], now);
-	m->host.ticked = now;
-	m->host.ticks++;
-	m->host.gaps += gap;
-	m->host.ready = true;
-	observers_pass(&m->observers, tick, &m->host, gap, now);
+	/* Otherwise it would be in force again after a restart if the clock is set back. */
+	if (expired)
+		save_soon(tick->store);
+}
+
+void tick_run(struct tick *tick, struct instant now, bool gap)
+{
+	if (tick->caps->frames.hub) {
+		send_fps_limits(tick);
+		fps_hub_collect(tick->caps->frames.hub);
+	}
+	act_on_gpus(tick, gap, now);
+	time_tick(tick->host, tick->next_ns);
+	for (int i = 0; i < tick->host->n_gpus; i++)
+		account_gpu(tick, &tick->host->gpus[i], now);
+	ledger_tick(tick, now);
+	learned_tick(tick);
+	frames_scan(&tick->caps->frames, now);
+	tick_alerts_host(tick, now);
+	notify_tick(tick->notifier, now);
+	observers_pass(&tick->recorder->observers, conditions, tick->recorder->alerts, now);
+	expire_silences(tick, now);
+	alerts_end_tick(tick->recorder->alerts, now.wall_ms, gap);
+	for (int i = 0; i < tick->host->n_gpus; i++)
+		selling_tick(tick->sales, &tick->host->gpus[i], now);
+	tick->host->ticked = now;
+	tick->host->ticks++;
+	tick->host->gaps += gap;
+	tick->host->ready = true;
+	observers_pass(&tick->recorder->observers, tick, tick->host, gap, now);
 }

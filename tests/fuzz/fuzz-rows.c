@@ -273,10 +273,10 @@ static void check_stored(const struct manager *m)
 
 	FUZZ_CHECK(state && root);
 	json_decref(state->settings);
-	state->settings = json_incref(m->live_settings);
-	state->silences = m->silences;
-	for (size_t i = 0; i < alerts_count(m->alerts); i++) {
-		const struct alert *alert = alerts_at(m->alerts, i);
+	state->settings = json_incref(m->store.settings.live);
+	state->silences = m->recorder.silences;
+	for (size_t i = 0; i < alerts_count(m->recorder.alerts); i++) {
+		const struct alert *alert = alerts_at(m->recorder.alerts, i);
 
 		if (alert->acked_ms)
 			FUZZ_CHECK(operator_state_add_ack(state, alert->id, alert->acked_ms) == 0);
@@ -294,49 +294,48 @@ static void check_stored(const struct manager *m)
 static void check_state(struct manager *m, struct instant now)
 {
 	struct view view = {.host = &m->host,
-			    .config = &m->config,
-			    .silences = &m->silences,
-			    .alerts = m->alerts,
-			    .offers = m->offers};
+			    .config = &m->store.settings.config,
+			    .silences = &m->recorder.silences,
+			    .alerts = m->recorder.alerts,
+			    .offers = m->sales.offers};
 
-	FUZZ_CHECK(config_check(&m->config, NULL) == 0);
-	check_decisions(m->decisions);
-	check_offers(m->offers, now);
+	FUZZ_CHECK(config_check(&m->store.settings.config, NULL) == 0);
+	check_decisions(m->recorder.decisions);
+	check_offers(m->sales.offers, now);
 	check_json(resource_encode_alerts(&view, true));
 	check_json(resource_encode_offers(&view, true, now));
-	for (int i = 0; i < m->silences.n; i++)
-		check_json(encode_silence(&m->silences.list[i]));
+	for (int i = 0; i < m->recorder.silences.n; i++)
+		check_json(encode_silence(&m->recorder.silences.list[i]));
 	check_stored(m);
 	/* The next ids are valid, too. */
-	FUZZ_CHECK(decisions_last_id(m->decisions) < ID_LARGEST);
-	FUZZ_CHECK(alerts_last_id(m->alerts) < ID_LARGEST);
-	FUZZ_CHECK(offers_last_id(m->offers) < ID_LARGEST);
-	FUZZ_CHECK(m->silences.last_id < ID_LARGEST);
+	FUZZ_CHECK(decisions_last_id(m->recorder.decisions) < ID_LARGEST);
+	FUZZ_CHECK(alerts_last_id(m->recorder.alerts) < ID_LARGEST);
+	FUZZ_CHECK(offers_last_id(m->sales.offers) < ID_LARGEST);
+	FUZZ_CHECK(m->recorder.silences.last_id < ID_LARGEST);
 }
 
 static void load(struct manager *m, struct db_reader *reader)
 {
 	struct instant now = {.wall_ms = INT64_C(1763664596123), .mono_ns = NS_PER_S};
 	struct db_last_ids last = {0};
-	struct contracts contracts = {0};
+	struct load_contracts loaded;
 	struct err err = {""};
-	bool stale;
 
 	(void)db_query_last_ids(reader, &last);
-	m->decisions = decisions_new(0);
-	m->alerts = alerts_new(last.alert, ignore_alert, m);
-	m->offers = offers_new(last.offer, ignore_offer, m);
-	FUZZ_CHECK(m->decisions && m->alerts && m->offers);
-	if (load_contracts(m, reader, &contracts, &stale, &err) == 0)
-		contracts_fini(&contracts);
-	load_operator_state(m, NULL);
-	(void)load_history(m, reader, NULL, &err);
-	decisions_continue_after(m->decisions, last.decision);
+	m->recorder.decisions = decisions_new(0);
+	m->recorder.alerts = alerts_new(last.alert, ignore_alert, m);
+	m->sales.offers = offers_new(last.offer, ignore_offer, m);
+	FUZZ_CHECK(m->recorder.decisions && m->recorder.alerts && m->sales.offers);
+	if (load_contracts(&m->store, m->caps.actuator.journal, reader, &loaded, &err) == 0)
+		contracts_fini(&loaded.contracts);
+	load_operator_state(&m->store, NULL);
+	(void)load_history(&m->store, reader, NULL, &err);
+	decisions_continue_after(m->recorder.decisions, last.decision);
 	check_state(m, now);
-	decisions_free(m->decisions);
-	alerts_free(m->alerts);
-	offers_free(m->offers);
-	json_decref(m->live_settings);
+	decisions_free(m->recorder.decisions);
+	alerts_free(m->recorder.alerts);
+	offers_free(m->sales.offers);
+	json_decref(m->store.settings.live);
 }
 
 /* Opens an empty cap journal, which has no vGPU whose contract can be missing. */
@@ -345,7 +344,7 @@ static void open_journal(struct manager *m)
 	char path[FUZZ_PATH_MAX];
 	int fd = fuzz_file("", 0, path);
 
-	FUZZ_CHECK(cap_journal_open(path, &m->actuator.journal, NULL) == 0);
+	FUZZ_CHECK(cap_journal_open(path, &m->caps.actuator.journal, NULL) == 0);
 	close(fd);
 }
 
@@ -360,12 +359,14 @@ FUZZ(rows)
 	if (config.n_gpus == 0) {
 		config_default(&config);
 		open_journal(&m);
+		manager_wire(&m);
 	}
 	fill_tables(db, &in);
-	m.config = m.file_config = config;
-	memset(&m.silences, 0, sizeof(m.silences));
-	m.revision = 0;
-	snprintf(m.contracts_path, sizeof(m.contracts_path), "/nonexistent/contracts.json");
+	m.store.settings.config = m.store.settings.file_config = config;
+	memset(&m.recorder.silences, 0, sizeof(m.recorder.silences));
+	m.store.revision = 0;
+	snprintf(m.store.contracts_path, sizeof(m.store.contracts_path),
+		 "/nonexistent/contracts.json");
 	load(&m, reader);
 	return 0;
 }

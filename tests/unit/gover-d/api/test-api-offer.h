@@ -18,15 +18,16 @@ static void apply_claim(struct manager *m, struct stand_in_change *change)
 	contract->labels = NULL;
 }
 
-int control_offer_claim(struct manager *m, const struct control_claim *claim,
+int control_offer_claim(struct changes *changes, const struct control_claim *claim,
 			struct contract *contract, struct change_done done, struct err *reterr)
 {
 	struct stand_in_change change = {
 		.apply = apply_claim, .number = claim->offer, .fields = claim->fields};
-	struct offer *offer = offers_find(m->offers, claim->offer);
+	struct offer *offer = offers_find(manager->offers, claim->offer);
 	int r = 0;
 
-	if (m->fail)
+	(void)changes;
+	if (manager->fail)
 		r = fail_as_wanted(reterr);
 	else if (!offer)
 		r = err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %d", (int)claim->offer);
@@ -39,7 +40,7 @@ int control_offer_claim(struct manager *m, const struct control_claim *claim,
 	change.contract = *contract;
 	contract->labels = NULL;
 	snprintf(change.contract.claim_key, sizeof(change.contract.claim_key), "%s", claim->key);
-	return begin_change(m, &change, done, reterr);
+	return begin_change(manager, &change, done, reterr);
 }
 
 static void apply_hold(struct manager *m, struct stand_in_change *change)
@@ -47,19 +48,20 @@ static void apply_hold(struct manager *m, struct stand_in_change *change)
 	offers_hold(m->offers, offers_find(m->offers, change->number), &change->hold, clock_now());
 }
 
-int control_offer_hold(struct manager *m, int64_t id, const char *holder, int ttl_s,
+int control_offer_hold(struct changes *changes, int64_t id, const char *holder, int ttl_s,
 		       struct change_done done, struct err *reterr)
 {
 	struct stand_in_change change = {.apply = apply_hold, .number = id};
 
-	if (m->fail)
+	(void)changes;
+	if (manager->fail)
 		return fail_as_wanted(reterr);
-	if (!offers_find(m->offers, id))
+	if (!offers_find(manager->offers, id))
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %d", (int)id);
 	snprintf(change.hold.holder, sizeof(change.hold.holder), "%s", holder);
 	change.hold.until_ms = clock_now().wall_ms + ttl_s * 1000LL;
 	change.hold.until_ns = clock_now().mono_ns + (uint64_t)ttl_s * NS_PER_S;
-	return begin_change(m, &change, done, reterr);
+	return begin_change(manager, &change, done, reterr);
 }
 
 static void apply_withdrawal(struct manager *m, struct stand_in_change *change)
@@ -68,33 +70,38 @@ static void apply_withdrawal(struct manager *m, struct stand_in_change *change)
 		   "withdrawn");
 }
 
-int control_offer_close(struct manager *m, int64_t id, struct change_done done, struct err *reterr)
+int control_offer_close(struct changes *changes, int64_t id, struct change_done done,
+			struct err *reterr)
 {
 	struct stand_in_change change = {.apply = apply_withdrawal, .number = id};
 
-	if (m->fail)
+	(void)changes;
+	if (manager->fail)
 		return fail_as_wanted(reterr);
-	if (!offers_find(m->offers, id))
+	if (!offers_find(manager->offers, id))
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %d", (int)id);
-	return begin_change(m, &change, done, reterr);
+	return begin_change(manager, &change, done, reterr);
 }
 
 /* --- gover-fleet --- */
 
-void control_fleet_report(struct manager *m, const struct fleet_report *report, struct instant now)
+void control_fleet_report(struct changes *changes, const struct fleet_report *report,
+			  struct instant now)
 {
-	m->fleet.report = *report;
-	m->fleet.reported = now;
+	(void)changes;
+	manager->fleet.report = *report;
+	manager->fleet.reported = now;
 }
 
-int control_fleet_migration(struct manager *m, const char *vgpu,
+int control_fleet_migration(struct changes *changes, const char *vgpu,
 			    const struct fleet_migration *migration, struct instant now,
 			    struct err *reterr)
 {
+	(void)changes;
 	(void)now;
-	if (!host_find_vgpu(&m->host, vgpu, NULL))
+	if (!host_find_vgpu(&manager->host, vgpu, NULL))
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no vGPU %s on this host", vgpu);
-	m->migration = *migration;
+	manager->migration = *migration;
 	return 0;
 }
 

@@ -79,6 +79,7 @@ struct manager {
 };
 
 static struct manager *manager;
+static struct changes no_changes; /* the stand-ins do not use it */
 static struct authn *authn;
 static struct api *api;
 static struct gpu_vgpu device;
@@ -132,10 +133,11 @@ static inline bool change_in_progress(const struct manager *m)
 	return m->change.apply;
 }
 
-bool change_conflicts(const struct manager *m, const struct change_subject *subject)
+bool change_conflicts(const struct changes *changes, const struct change_subject *subject)
 {
+	(void)changes;
 	(void)subject;
-	return m->change.apply;
+	return manager->change.apply;
 }
 
 /* Begins @change, which stand_in_save() ends. */
@@ -162,20 +164,21 @@ static void apply_add(struct manager *m, struct stand_in_change *change)
 	change->contract.labels = NULL;
 }
 
-int control_vgpu_add(struct manager *m, struct contract *contract, struct change_done done,
+int control_vgpu_add(struct changes *changes, struct contract *contract, struct change_done done,
 		     struct err *reterr)
 {
 	struct stand_in_change change = {.apply = apply_add};
 	int r = 0;
 
-	if (m->fail)
+	(void)changes;
+	if (manager->fail)
 		r = fail_as_wanted(reterr);
-	else if (host_find_vgpu(&m->host, contract->id, NULL))
+	else if (host_find_vgpu(&manager->host, contract->id, NULL))
 		r = err_condition(reterr, CONTROL_E_EXISTS, "vGPU %s already has a contract",
 				  contract->id);
 	if (!contract->gpu[0])
 		strcpy(contract->gpu, "gpu0");
-	if (r == 0 && !host_find_gpu(&m->host, contract->gpu))
+	if (r == 0 && !host_find_gpu(&manager->host, contract->gpu))
 		r = err_condition(reterr, CONTROL_E_INVALID, "no GPU %s on this host",
 				  contract->gpu);
 	if (r != 0) {
@@ -184,7 +187,7 @@ int control_vgpu_add(struct manager *m, struct contract *contract, struct change
 	}
 	change.contract = *contract;
 	contract->labels = NULL;
-	return begin_change(m, &change, done, reterr);
+	return begin_change(manager, &change, done, reterr);
 }
 
 static void apply_change(struct manager *m, struct stand_in_change *change)
@@ -197,17 +200,18 @@ static void apply_change(struct manager *m, struct stand_in_change *change)
 		vgpu->contract.terms.target_fps = change->contract.terms.target_fps;
 }
 
-int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
+int control_vgpu_change(struct changes *changes, const char *id, unsigned int fields,
 			const struct contract *values, struct change_done done, struct err *reterr)
 {
 	struct stand_in_change change = {
 		.apply = apply_change, .fields = fields, .contract = *values};
 
-	if (m->fail)
+	(void)changes;
+	if (manager->fail)
 		return fail_as_wanted(reterr);
 	strcpy(change.id, id);
 	change.contract.labels = NULL;
-	return begin_change(m, &change, done, reterr);
+	return begin_change(manager, &change, done, reterr);
 }
 
 static void apply_removal(struct manager *m, struct stand_in_change *change)
@@ -219,17 +223,18 @@ static void apply_removal(struct manager *m, struct stand_in_change *change)
 	vgpu_free(gpu, vgpu);
 }
 
-int control_vgpu_remove(struct manager *m, const char *id, struct change_done done,
+int control_vgpu_remove(struct changes *changes, const char *id, struct change_done done,
 			struct err *reterr)
 {
 	struct stand_in_change change = {.apply = apply_removal};
 
-	if (m->fail)
+	(void)changes;
+	if (manager->fail)
 		return fail_as_wanted(reterr);
-	if (!host_find_vgpu(&m->host, id, NULL))
+	if (!host_find_vgpu(&manager->host, id, NULL))
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no vGPU %s on this host", id);
 	strcpy(change.id, id);
-	return begin_change(m, &change, done, reterr);
+	return begin_change(manager, &change, done, reterr);
 }
 
 static void apply_gpu(struct manager *m, struct stand_in_change *change)
@@ -242,17 +247,18 @@ static void apply_gpu(struct manager *m, struct stand_in_change *change)
 		m->host.gpus[0].selling = change->selling_value;
 }
 
-int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode *mode,
+int control_gpu_change(struct changes *changes, const char *name, const enum gpu_mode *mode,
 		       const bool *selling, struct change_done done, struct err *reterr)
 {
 	struct stand_in_change change = {.apply = apply_gpu, .mode = mode, .selling = selling};
 
-	if (m->fail)
+	(void)changes;
+	if (manager->fail)
 		return fail_as_wanted(reterr);
 	assert_string_equal(name, "gpu0");
 	change.mode_value = mode ? *mode : GPU_MODE_ACT;
 	change.selling_value = selling && *selling;
-	return begin_change(m, &change, done, reterr);
+	return begin_change(manager, &change, done, reterr);
 }
 
 #include "tests/unit/gover-d/api/test-api-offer.h"
@@ -263,15 +269,16 @@ static void apply_ack(struct manager *m, struct stand_in_change *change)
 	assert_int_equal(alerts_ack(m->alerts, change->number, "uid 0", clock_now().wall_ms), 0);
 }
 
-int control_alert_ack(struct manager *m, int64_t id, const char *by, struct change_done done,
+int control_alert_ack(struct changes *changes, int64_t id, const char *by, struct change_done done,
 		      struct err *reterr)
 {
 	struct stand_in_change change = {.apply = apply_ack, .number = id};
 
+	(void)changes;
 	assert_string_not_equal(by, "");
-	for (size_t i = 0; i < alerts_count(m->alerts); i++)
-		if (alerts_at(m->alerts, i)->id == id)
-			return begin_change(m, &change, done, reterr);
+	for (size_t i = 0; i < alerts_count(manager->alerts); i++)
+		if (alerts_at(manager->alerts, i)->id == id)
+			return begin_change(manager, &change, done, reterr);
 	return err_condition(reterr, CONTROL_E_NOT_FOUND, "no alert %d", (int)id);
 }
 
@@ -286,12 +293,13 @@ static void apply_silence(struct manager *m, struct stand_in_change *change)
 	assert_int_equal(silences_add(&m->silences, &change->silence), 0);
 }
 
-int control_silence_add(struct manager *m, const struct db_silence *silence,
+int control_silence_add(struct changes *changes, const struct db_silence *silence,
 			struct change_done done, struct err *reterr)
 {
 	struct stand_in_change change = {.apply = apply_silence, .silence = *silence};
 
-	return begin_change(m, &change, done, reterr);
+	(void)changes;
+	return begin_change(manager, &change, done, reterr);
 }
 
 static void apply_silence_removal(struct manager *m, struct stand_in_change *change)
@@ -299,14 +307,15 @@ static void apply_silence_removal(struct manager *m, struct stand_in_change *cha
 	(void)silences_remove(&m->silences, change->number, &change->silence);
 }
 
-int control_silence_remove(struct manager *m, int64_t id, struct change_done done,
+int control_silence_remove(struct changes *changes, int64_t id, struct change_done done,
 			   struct err *reterr)
 {
 	struct stand_in_change change = {.apply = apply_silence_removal, .number = id};
 
-	for (int i = 0; i < m->silences.n; i++)
-		if (m->silences.list[i].id == id)
-			return begin_change(m, &change, done, reterr);
+	(void)changes;
+	for (int i = 0; i < manager->silences.n; i++)
+		if (manager->silences.list[i].id == id)
+			return begin_change(manager, &change, done, reterr);
 	return err_condition(reterr, CONTROL_E_NOT_FOUND, "no silence %lld", (long long)id);
 }
 
@@ -315,25 +324,27 @@ static void apply_policy(struct manager *m, struct stand_in_change *change)
 	m->config = change->config;
 }
 
-int control_policy_change(struct manager *m, json_t *object, struct change_done done,
+int control_policy_change(struct changes *changes, json_t *object, struct change_done done,
 			  struct err *reterr)
 {
-	struct stand_in_change change = {.apply = apply_policy, .config = m->config};
+	struct stand_in_change change = {.apply = apply_policy, .config = manager->config};
 	const char *key;
 	json_t *value;
 
+	(void)changes;
 	json_object_foreach (object, key, value) {
 		CLEANUP_FREE char *text = json_dumps(value, JSON_ENCODE_ANY);
 
 		if (config_set_live(&change.config, key, text, reterr) < 0)
 			return CONTROL_E_INVALID;
 	}
-	return begin_change(m, &change, done, reterr);
+	return begin_change(manager, &change, done, reterr);
 }
 
-void ledger_flush(struct manager *m)
+void ledger_flush(struct tick *tick)
 {
-	m->ledger_kept++;
+	(void)tick;
+	manager->ledger_kept++;
 }
 
 static void ignore_alert(void *userdata, const struct alert *alert, enum alert_event event)
@@ -422,7 +433,7 @@ static inline int stand_in_begin(void)
 	};
 	authn = authn_new();
 	assert_non_null(authn);
-	api = api_new(manager, &manager->view, authn);
+	api = api_new(&no_changes, &manager->view, authn);
 	assert_non_null(api);
 	return 0;
 }

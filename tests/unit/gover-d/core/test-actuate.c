@@ -157,7 +157,8 @@ static const struct gpu_ops fake_ops = {
 
 static struct host_gpu gpu;
 static struct vgpu vgpus[VGPUS];
-static struct actuator actuator;
+static struct settings settings;
+static struct actuator actuator = {.settings = &settings};
 static struct err err;
 
 static int set_up(void)
@@ -170,7 +171,7 @@ static int set_up(void)
 		.traits = {.step_pct = 1, .floor_pct = 1, .creates = true},
 	};
 	fake_backend_add(&gpu, &fake_ops, &fake);
-	actuator = (struct actuator){.dry_run = false};
+	settings.dry_run = false;
 	err.msg[0] = '\0';
 	return cap_journal_open(journal_path, &actuator.journal, NULL);
 }
@@ -533,7 +534,7 @@ TEST(a_dry_run_changes_nothing_and_reports_it)
 	place_vgpu(A, 50);
 	place_vgpu(B, 50);
 	name_vgpu(C);
-	actuator.dry_run = true;
+	settings.dry_run = true;
 	assert_int_equal(actuate_moves(&actuator, &gpu, moves, 2, "steal", now), 0);
 	assert_int_equal(moves[0].read_back_pct, -1);
 	assert_int_equal(moves[1].error, 0);

@@ -36,9 +36,9 @@ static void tick(void)
 	now.mono_ns += NS_PER_S;
 	now.boot_ns += NS_PER_S;
 	now.wall_ms += 1000;
-	tick_run(m, now, false);
-	if (m->host.ticks % 256 == 0 && m->history.db)
-		(void)db_flush(m->history.db);
+	tick_run(&m->tick, now, false);
+	if (m->host.ticks % 256 == 0 && m->recorder.history.db)
+		(void)db_flush(m->recorder.history.db);
 	while (sd_event_run(m->event, 0) > 0)
 		;
 }
@@ -117,8 +117,8 @@ static int count_kind(enum alert_kind kind, enum alert_severity least, int64_t a
 {
 	int n = 0;
 
-	for (size_t i = 0; i < alerts_count(m->alerts); i++) {
-		const struct alert *alert = alerts_at(m->alerts, i);
+	for (size_t i = 0; i < alerts_count(m->recorder.alerts); i++) {
+		const struct alert *alert = alerts_at(m->recorder.alerts, i);
 
 		n += alert->id > after && alert->kind == kind && alert->severity >= least;
 	}
@@ -130,8 +130,8 @@ static int count_new(enum alert_severity least, int64_t after)
 {
 	int n = 0;
 
-	for (size_t i = 0; i < alerts_count(m->alerts); i++) {
-		const struct alert *alert = alerts_at(m->alerts, i);
+	for (size_t i = 0; i < alerts_count(m->recorder.alerts); i++) {
+		const struct alert *alert = alerts_at(m->recorder.alerts, i);
 
 		if (alert->id <= after || alert->severity < least)
 			continue;
@@ -161,7 +161,7 @@ TEST(healthy_hours_raise_no_critical_alert)
 		sell("spare", 15, 0, 0, "idle");
 		ticks(HOUR_S / 2 - 60);
 		critical += count_new(ALERT_CRITICAL, seen);
-		seen = alerts_last_id(m->alerts);
+		seen = alerts_last_id(m->recorder.alerts);
 	}
 	print_message("%d healthy hours, %llu periods, %lld alerts, %d of them critical\n", hours,
 		      (unsigned long long)m->host.ticks, (long long)seen, critical);
@@ -184,7 +184,7 @@ TEST(many_small_vgpus_raise_no_severe_overload)
 	int64_t seen;
 	char id[16];
 
-	m->params.min_newcomer_pct = 1;
+	m->store.settings.params.min_newcomer_pct = 1;
 	for (int i = 0; i < 64; i++) {
 		snprintf(id, sizeof(id), "v%02d", i);
 		sell(id, 2, 0, 0, "idle");
@@ -194,7 +194,7 @@ TEST(many_small_vgpus_raise_no_severe_overload)
 		snprintf(id, sizeof(id), "v%02d.workload", i);
 		poke_file(id, "burst:on_s=10,off_s=10,pct=2");
 	}
-	seen = alerts_last_id(m->alerts);
+	seen = alerts_last_id(m->recorder.alerts);
 	ticks(HOUR_S);
 	print_message("64 vGPUs of 2 %%: load %.0f %%, up to %.0f %% wanted; contract_limit %d, "
 		      "promise_broken %d, severe_overload %d\n",
@@ -319,8 +319,8 @@ static const struct alert *find_broken(const char *id, int64_t after, int *ret_n
 	const struct alert *found = NULL;
 
 	*ret_n = 0;
-	for (size_t i = 0; i < alerts_count(m->alerts); i++) {
-		const struct alert *alert = alerts_at(m->alerts, i);
+	for (size_t i = 0; i < alerts_count(m->recorder.alerts); i++) {
+		const struct alert *alert = alerts_at(m->recorder.alerts, i);
 
 		if (alert->id <= after || alert->kind != ALERT_PROMISE_BROKEN ||
 		    strcmp(alert->vgpu, id) != 0)
@@ -357,7 +357,7 @@ static void recover(void)
 
 static void inject(const struct fault *fault)
 {
-	int64_t before = alerts_last_id(m->alerts), begun_ms = now.wall_ms;
+	int64_t before = alerts_last_id(m->recorder.alerts), begun_ms = now.wall_ms;
 	const struct alert *alert;
 	int n;
 

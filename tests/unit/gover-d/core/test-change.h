@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits for the end of a change: await_change(control_vgpu_remove(m, "a", at_end, &err)) returns
- * the result of the change, and its message is in change_err. A test without an event loop has its
- * own save_contracts(), which ends a change at once.
+ * Waits for the end of a change: await_change(control_vgpu_remove(changes, "a", at_end, &err))
+ * returns the result of the change, and its message is in change_err. A test without an event loop
+ * has its own save_contracts(), which ends a change at once.
  */
 #ifndef TESTS_UNIT_GOVER_D_CORE_TEST_CHANGE_H
 #define TESTS_UNIT_GOVER_D_CORE_TEST_CHANGE_H

@@ -124,14 +124,14 @@ static int set_up(void)
 	n_saves = save_errno = 0;
 	memset(fakes, 0, sizeof(fakes));
 	memset(&m, 0, sizeof(m));
-	m.round = &plan;
-	config_default(&m.config);
-	m.file_config = m.config;
-	m.params = config_policy_params(&m.config);
-	m.policy = policy_find(m.config.policy);
-	m.decisions = decisions_new(0);
-	m.alerts = alerts_new(0, ignore_alert, NULL);
-	m.offers = offers_new(0, ignore_offer, NULL);
+	manager_wire(&m);
+	m.tick.round = &plan;
+	config_default(&m.store.settings.config);
+	m.store.settings.file_config = m.store.settings.config;
+	settings_apply(&m.store.settings);
+	m.recorder.decisions = decisions_new(0);
+	m.sales.alerts = m.recorder.alerts = alerts_new(0, ignore_alert, NULL);
+	m.sales.offers = offers_new(0, ignore_offer, NULL);
 	m.host.n_gpus = 2;
 	for (int i = 0; i < 2; i++) {
 		m.host.gpus[i] = (struct host_gpu){
@@ -143,7 +143,7 @@ static int set_up(void)
 		fake_backend_add(&m.host.gpus[i], &fake_ops, &fakes[i]);
 	}
 	err.msg[0] = '\0';
-	return cap_journal_open(journal_path, &m.actuator.journal, NULL);
+	return cap_journal_open(journal_path, &m.caps.actuator.journal, NULL);
 }
 
 static int tear_down(void)
@@ -159,11 +159,11 @@ static int tear_down(void)
 			assert_int_equal(fakes[i].vgpus[k].attached, 0); /* none leaked */
 		gpu_io_free(m.host.gpus[i].io);
 	}
-	cap_journal_close(m.actuator.journal);
-	decisions_free(m.decisions);
-	alerts_free(m.alerts);
-	offers_free(m.offers);
-	json_decref(m.live_settings);
+	cap_journal_close(m.caps.actuator.journal);
+	decisions_free(m.recorder.decisions);
+	alerts_free(m.recorder.alerts);
+	offers_free(m.sales.offers);
+	json_decref(m.store.settings.live);
 	return unlink(journal_path);
 }
 
@@ -199,7 +199,7 @@ static const char *take_decisions(void)
 	size_t at = 0;
 
 	decided[0] = '\0';
-	while ((d = decisions_after(m.decisions, last_seen_id))) {
+	while ((d = decisions_after(m.recorder.decisions, last_seen_id))) {
 		at += (size_t)snprintf(decided + at, sizeof(decided) - at, "%s%s %s",
 				       at ? ", " : "", decision_kind_name(d->kind),
 				       decision_result_name(d->result));
@@ -223,7 +223,7 @@ static int add(const char *gpu, const char *id, int initial_cap_pct, int min_cap
 
 	(void)id_copy(contract.id, id);
 	(void)id_copy(contract.gpu, gpu);
-	r = await_change(control_vgpu_add(&m, &contract, at_end, &err));
+	r = await_change(control_vgpu_add(&m.changes, &contract, at_end, &err));
 	if (r != 0)
 		contract_fini(&contract);
 	return r;
@@ -231,7 +231,7 @@ static int add(const char *gpu, const char *id, int initial_cap_pct, int min_cap
 
 static int change(const char *id, unsigned int fields, struct contract values)
 {
-	return await_change(control_vgpu_change(&m, id, fields, &values, at_end, &err));
+	return await_change(control_vgpu_change(&m.changes, id, fields, &values, at_end, &err));
 }
 
 #define CAP(pct) ((struct contract){.terms.initial_cap_pct = (pct)})
@@ -283,10 +283,10 @@ TEST(a_hold_cap_without_a_hold_is_rejected)
 TEST(a_dry_run_records_no_decision_for_a_rejected_request)
 {
 	place_vgpu(0, "a", 95, 95);
-	m.actuator.dry_run = true;
+	m.store.settings.dry_run = true;
 	assert_int_equal(add("gpu0", "b", 50, 0), CONTROL_E_DRY_RUN);
 	assert_non_null(strstr(err.msg, "dry run"));
-	assert_int_equal(await_change(control_vgpu_remove(&m, "a", at_end, &err)),
+	assert_int_equal(await_change(control_vgpu_remove(&m.changes, "a", at_end, &err)),
 			 CONTROL_E_DRY_RUN);
 	assert_non_null(strstr(err.msg, "dry run"));
 	assert_string_equal(take_decisions(), "");
@@ -362,9 +362,9 @@ TEST(an_unknown_flavor_is_rejected_with_the_allowed_names)
 	};
 	struct vgpu *a = place_vgpu(0, "a", 30, 30);
 
-	strcpy(m.config.flavors[0].name, "small");
-	m.config.n_flavors = 1;
-	assert_int_equal(await_change(control_vgpu_add(&m, &contract, at_end, &err)),
+	strcpy(m.store.settings.config.flavors[0].name, "small");
+	m.store.settings.config.n_flavors = 1;
+	assert_int_equal(await_change(control_vgpu_add(&m.changes, &contract, at_end, &err)),
 			 CONTROL_E_INVALID);
 	assert_string_equal(err.msg, "flavor: large is not allowed (allowed: default, small)");
 	assert_int_equal(change("a", CONTRACT_FLAVOR, contract), CONTROL_E_INVALID);
@@ -439,7 +439,7 @@ TEST(in_modes_without_policy_only_the_requested_cap_changes)
 		assert_int_equal(cap_of(0, "a"), hold.held_cap_pct);
 		hold.held_cap_pct -= 10;
 	}
-	assert_int_equal(await_change(control_vgpu_remove(&m, "c", at_end, &err)), 0);
+	assert_int_equal(await_change(control_vgpu_remove(&m.changes, "c", at_end, &err)), 0);
 	/* vGPU b is below its initial cap, but the policy is off */
 	assert_int_equal(cap_of(0, "b"), 30);
 	assert_string_equal(take_decisions(), "hold noted, hold written, hold noted, hold written, "
@@ -470,7 +470,7 @@ TEST(an_external_cap_above_the_contract_blocks_no_other_change)
 static int set_policy(const char *json)
 {
 	json_t *object = json_loads(json, 0, NULL);
-	int r = await_change(control_policy_change(&m, object, at_end, &err));
+	int r = await_change(control_policy_change(&m.changes, object, at_end, &err));
 
 	json_decref(object);
 	return r;
@@ -482,8 +482,8 @@ TEST(a_changed_parameter_is_recorded_as_a_decision)
 	assert_string_equal(take_decisions(), "set noted");
 	assert_non_null(strstr(why, "overload_pct 95 -> 90, paper_mode off -> on"));
 	assert_null(strstr(why, "restart"));
-	assert_string_equal(decisions_after(m.decisions, 0)->gpu, "");
-	m.actuator.dry_run = true;
+	assert_string_equal(decisions_after(m.recorder.decisions, 0)->gpu, "");
+	m.store.settings.dry_run = true;
 	assert_int_equal(set_policy("{\"overload_pct\": 80}"), 0);
 	assert_string_equal(take_decisions(), "set noted");
 	assert_non_null(strstr(why, "restart"));

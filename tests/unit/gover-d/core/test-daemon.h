@@ -84,13 +84,13 @@ static inline int tear_down(void)
 
 static inline void wait_for_saves(void)
 {
-	while (m->save_running)
+	while (m->store.running)
 		assert_true(sd_event_run(m->event, UINT64_MAX) >= 0);
 }
 
 static inline void save_now(void)
 {
-	save_soon(m);
+	save_soon(&m->store);
 	wait_for_saves();
 }
 
@@ -118,7 +118,7 @@ static inline struct contract contract_of(const char *id, int initial_cap_pct)
 
 static inline int add(struct contract contract)
 {
-	int r = await_change(control_vgpu_add(m, &contract, at_end, &err));
+	int r = await_change(control_vgpu_add(&m->changes, &contract, at_end, &err));
 
 	if (r != 0)
 		contract_fini(&contract);
@@ -127,7 +127,7 @@ static inline int add(struct contract contract)
 
 static inline int change(const char *id, unsigned int fields, struct contract values)
 {
-	return await_change(control_vgpu_change(m, id, fields, &values, at_end, &err));
+	return await_change(control_vgpu_change(&m->changes, id, fields, &values, at_end, &err));
 }
 
 static inline int set_initial_cap(const char *id, int initial_cap_pct)
@@ -144,7 +144,7 @@ static inline int release(const char *id)
 /* Takes ownership of @values. */
 static inline int change_policy(json_t *values)
 {
-	int r = await_change(control_policy_change(m, values, at_end, &err));
+	int r = await_change(control_policy_change(&m->changes, values, at_end, &err));
 
 	json_decref(values);
 	return r;
@@ -152,12 +152,12 @@ static inline int change_policy(json_t *values)
 
 static inline int remove_vgpu(const char *id)
 {
-	return await_change(control_vgpu_remove(m, id, at_end, &err));
+	return await_change(control_vgpu_remove(&m->changes, id, at_end, &err));
 }
 
 static inline int change_mode(enum gpu_mode mode)
 {
-	return await_change(control_gpu_change(m, "gpu0", &mode, NULL, at_end, &err));
+	return await_change(control_gpu_change(&m->changes, "gpu0", &mode, NULL, at_end, &err));
 }
 
 static inline int claim(int64_t offer, const char *key, const char *id)
@@ -166,7 +166,7 @@ static inline int claim(int64_t offer, const char *key, const char *id)
 	struct contract contract = {.labels = json_object()};
 
 	strcpy(contract.id, id);
-	return await_change(control_offer_claim(m, &claim, &contract, at_end, &err));
+	return await_change(control_offer_claim(&m->changes, &claim, &contract, at_end, &err));
 }
 
 static inline int hold(const char *id, int cap_pct)
@@ -184,8 +184,8 @@ static inline int hold(const char *id, int cap_pct)
  */
 static inline const struct alert *find_active_alert(enum alert_kind kind, const char *id)
 {
-	for (size_t i = 0; i < alerts_count(m->alerts); i++) {
-		const struct alert *alert = alerts_at(m->alerts, i);
+	for (size_t i = 0; i < alerts_count(m->recorder.alerts); i++) {
+		const struct alert *alert = alerts_at(m->recorder.alerts, i);
 
 		if (alert->kind == kind && !alert->cleared_ms &&
 		    (!id || strcmp(alert->vgpu, id) == 0))
@@ -209,7 +209,7 @@ static inline const struct alert *expect_alert(enum alert_kind kind, const char 
 /* Returns the live offer of the GPU, which must exist. */
 static inline struct offer *live_offer(void)
 {
-	struct offer *offer = offers_live(m->offers, "gpu0");
+	struct offer *offer = offers_live(m->sales.offers, "gpu0");
 
 	assert_non_null(offer);
 	return offer;
@@ -226,8 +226,8 @@ static inline int count_decisions(const char *kind, const char *result)
 {
 	int n = 0;
 
-	for (const struct decision *d = decisions_after(m->decisions, 0); d;
-	     d = decisions_after(m->decisions, d->id))
+	for (const struct decision *d = decisions_after(m->recorder.decisions, 0); d;
+	     d = decisions_after(m->recorder.decisions, d->id))
 		n += strcmp(decision_kind_name(d->kind), kind) == 0 &&
 		     (!result || strcmp(decision_result_name(d->result), result) == 0);
 	return n;
@@ -250,7 +250,7 @@ static inline void expect_journal(const char *id, int cap_pct)
 	int last_pct, intent_pct;
 
 	if (m)
-		assert_int_equal(cap_journal_flush(m->actuator.journal), 0);
+		assert_int_equal(cap_journal_flush(m->caps.actuator.journal), 0);
 	assert_int_equal(cap_journal_open(state_path("caps"), &journal, &err), 0);
 	assert_true(cap_journal_get(journal, id, &last_pct, &intent_pct));
 	assert_int_equal(last_pct, cap_pct);

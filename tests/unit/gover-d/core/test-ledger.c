@@ -61,10 +61,10 @@ static void load_ledger(void)
 {
 	struct db_reader *reader;
 
-	ledger_flush(m);
-	db_flush(m->history.db);
+	ledger_flush(&m->tick);
+	db_flush(m->recorder.history.db);
 	memset(&loaded, 0, sizeof(loaded));
-	assert_int_equal(db_reader_open(m->history.path, &reader, &err), 0);
+	assert_int_equal(db_reader_open(m->recorder.history.path, &reader, &err), 0);
 	assert_int_equal(db_query_ledger(reader, 0, now.wall_ms + 100000, take_row, take_price,
 					 NULL, &loaded.range),
 			 0);
@@ -110,7 +110,7 @@ static void ten_seconds(const char *broken)
 	}
 	now.mono_ns += 10 * NS_PER_S;
 	now.wall_ms += 10000;
-	ledger_tick(m, now);
+	ledger_tick(&m->tick, now);
 	m->host.ticked = now;
 }
 
@@ -184,7 +184,7 @@ TEST(a_new_price_applies_from_its_period_on)
 	load_ledger();
 	check_money(&row_of("a", "default")->sold, 10, 20, 0.005 + 0.05, 5 + 2.5);
 	assert_int_equal(loaded.prices, 3); /* two initial prices and the changed price */
-	assert_true(m->params.price_per_cap_hour > 35);
+	assert_true(m->store.settings.params.price_per_cap_hour > 35);
 }
 
 TEST(without_a_price_no_money_is_counted)
@@ -199,8 +199,8 @@ TEST(without_a_price_no_money_is_counted)
 	check_money(&row_of("a", "default")->sold, 5, 10, 0, 0);
 	assert_true(loaded.price.price_per_cap_hour < 0 && loaded.price.penalty_per_broken_s < 0);
 	/* decisions use the defaults */
-	assert_float_equal(m->params.price_per_cap_hour, 1, 0);
-	assert_float_equal(m->params.penalty_per_broken_s, 0.01, 0);
+	assert_float_equal(m->store.settings.params.price_per_cap_hour, 1, 0);
+	assert_float_equal(m->store.settings.params.penalty_per_broken_s, 0.01, 0);
 	assert_int_equal(change_policy(json_pack("{s:f}", "price_per_cap_hour", 3.6)), 0);
 	ten_seconds("a");
 	load_ledger();
@@ -264,13 +264,13 @@ TEST(each_minute_is_appended_when_it_ends)
 	start();
 	tick(1);
 	sell_as("a", 50, "", 1);
-	db_stats(m->history.db, &before);
+	db_stats(m->recorder.history.db, &before);
 	for (int i = 0; i < 5; i++)
 		ten_seconds("");
-	db_stats(m->history.db, &after);
+	db_stats(m->recorder.history.db, &after);
 	assert_int_equal(after.appended, before.appended);
 	ten_seconds("");
-	db_stats(m->history.db, &after);
+	db_stats(m->recorder.history.db, &after);
 	/* one row for the vGPU, one for the GPU */
 	assert_int_equal(after.appended, before.appended + 2);
 }
@@ -306,7 +306,7 @@ TEST(revenue_is_counted_without_a_history)
 	assert_int_equal(file_make_dirs(config.state_dir), 0);
 	assert_int_equal(symlink("not-mounted/history.db", state_path("history.db")), 0);
 	start();
-	assert_null(m->history.db);
+	assert_null(m->recorder.history.db);
 	tick(1);
 	sell_as("a", 50, "", 1);
 	for (int i = 0; i < 20; i++)

@@ -54,8 +54,8 @@ static int count_alerts(enum alert_kind kind)
 {
 	int n = 0;
 
-	for (size_t i = 0; i < alerts_count(m->alerts); i++)
-		n += alerts_at(m->alerts, i)->kind == kind;
+	for (size_t i = 0; i < alerts_count(m->recorder.alerts); i++)
+		n += alerts_at(m->recorder.alerts, i)->kind == kind;
 	return n;
 }
 
@@ -293,7 +293,7 @@ TEST(stale_telemetry_closes_an_open_offer_at_once)
 	tick(1);
 	expect_closed(offer, "busy time");
 	tick(10);
-	assert_null(offers_live(m->offers, "gpu0"));
+	assert_null(offers_live(m->sales.offers, "gpu0"));
 	assert_non_null(find_active_alert(ALERT_TELEMETRY_STALE, ""));
 	device("a")->stale = false;
 	tick(6);
@@ -302,9 +302,9 @@ TEST(stale_telemetry_closes_an_open_offer_at_once)
 	tick(5);
 	assert_null(find_active_alert(ALERT_TELEMETRY_STALE, ""));
 	/* Nothing is sold before the alert has ended. */
-	assert_null(offers_live(m->offers, "gpu0"));
+	assert_null(offers_live(m->sales.offers, "gpu0"));
 	tick(1);
-	assert_non_null(offers_live(m->offers, "gpu0"));
+	assert_non_null(offers_live(m->sales.offers, "gpu0"));
 }
 
 TEST(late_ticks_do_not_clear_the_stale_telemetry_alert)
@@ -368,13 +368,13 @@ TEST(stale_telemetry_suspends_stealing)
 /* A new offer opens in the third calm period after the previous offer, not earlier. */
 static void expect_three_new_calm_periods(void)
 {
-	assert_null(offers_live(m->offers, "gpu0"));
+	assert_null(offers_live(m->sales.offers, "gpu0"));
 	assert_int_equal(gpu->view.calm_run, 0);
 	tick(2);
-	assert_null(offers_live(m->offers, "gpu0"));
+	assert_null(offers_live(m->sales.offers, "gpu0"));
 	tick(1);
-	assert_non_null(offers_live(m->offers, "gpu0"));
-	assert_int_equal(offers_live(m->offers, "gpu0")->life.state, OFFER_OPEN);
+	assert_non_null(offers_live(m->sales.offers, "gpu0"));
+	assert_int_equal(offers_live(m->sales.offers, "gpu0")->life.state, OFFER_OPEN);
 }
 
 TEST(calm_periods_are_counted_again_after_an_offer)
@@ -385,11 +385,12 @@ TEST(calm_periods_are_counted_again_after_an_offer)
 	tick(5);
 	assert_int_equal(count_decisions("offer", NULL), 1);
 	/* Wait until the offer expires. */
-	while (offers_live(m->offers, "gpu0"))
+	while (offers_live(m->sales.offers, "gpu0"))
 		tick(1);
 	expect_three_new_calm_periods();
 	tick(5);
-	assert_int_equal(await_change(control_offer_close(m, offers_live(m->offers, "gpu0")->id,
+	assert_int_equal(await_change(control_offer_close(&m->changes,
+							  offers_live(m->sales.offers, "gpu0")->id,
 							  at_end, &err)),
 			 0);
 	expect_three_new_calm_periods();
@@ -407,7 +408,7 @@ TEST(calm_periods_are_counted_again_after_a_probation)
 	offer = live_offer();
 	assert_int_equal(claim(offer->id, "", "d"), 0);
 	assert_int_equal(offer->life.state, OFFER_PROBATION);
-	while (offers_live(m->offers, "gpu0"))
+	while (offers_live(m->sales.offers, "gpu0"))
 		tick(1);
 	assert_int_equal(offer->life.state, OFFER_KEPT);
 	expect_three_new_calm_periods();

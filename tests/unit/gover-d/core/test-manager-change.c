@@ -14,7 +14,7 @@ static int begin_cap(const char *id, int initial_cap_pct)
 {
 	const struct contract values = {.terms = {.initial_cap_pct = initial_cap_pct}};
 
-	return control_vgpu_change(m, id, CONTRACT_INITIAL_CAP, &values, at_end, &err);
+	return control_vgpu_change(&m->changes, id, CONTRACT_INITIAL_CAP, &values, at_end, &err);
 }
 
 /* Only the thread that writes the file runs meanwhile. */
@@ -67,14 +67,14 @@ TEST(nothing_changes_until_the_change_is_stored)
 	start();
 	sell("a", 50, 0);
 	assert_int_equal(begin_cap("a", 30), 0);
-	assert_non_null(m->changes);
+	assert_non_null(m->changes.list);
 	await_file("\"initial_cap_pct\": 30");
 	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 50);
 	assert_int_equal(device("a")->cap_pct, 50);
 	tick(3);
 	assert_int_equal(device("a")->cap_pct, 50);
 	assert_int_equal(await_change(0), 0);
-	assert_null(m->changes);
+	assert_null(m->changes.list);
 	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 30);
 	assert_int_equal(device("a")->cap_pct, 30);
 }
@@ -85,14 +85,14 @@ TEST(a_change_that_cannot_be_stored_changes_nothing)
 
 	start();
 	sell("a", 50, 0);
-	last = decisions_last_id(m->decisions);
+	last = decisions_last_id(m->recorder.decisions);
 	block_file();
 	assert_int_equal(await_change(begin_cap("a", 30)), CONTROL_E_NOT_STORED);
 	assert_non_null(strstr(change_err.msg, "contracts.json"));
 	assert_non_null(strstr(change_err.msg, "nothing was changed"));
 	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 50);
 	assert_int_equal(device("a")->cap_pct, 50);
-	assert_int_equal(decisions_last_id(m->decisions), last);
+	assert_int_equal(decisions_last_id(m->recorder.decisions), last);
 	stop_daemon();
 	unblock_file();
 	start(); /* nor does the copy in the database contain the change */
@@ -111,13 +111,14 @@ TEST(changes_of_one_vgpu_are_made_one_after_another)
 	sell("b", 20, 0);
 	later.ret_conflict = &conflict;
 	assert_int_equal(begin_cap("a", 30), 0);
-	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_VM, &values, later, &err), -EBUSY);
+	assert_int_equal(control_vgpu_change(&m->changes, "a", CONTRACT_VM, &values, later, &err),
+			 -EBUSY);
 	assert_string_equal(conflict.vgpu, "a");
-	assert_true(change_conflicts(m, &conflict));
+	assert_true(change_conflicts(&m->changes, &conflict));
 	/* the caps of a GPU depend on each other */
-	assert_int_equal(control_vgpu_remove(m, "b", later, &err), -EBUSY);
+	assert_int_equal(control_vgpu_remove(&m->changes, "b", later, &err), -EBUSY);
 	assert_int_equal(await_change(0), 0);
-	assert_false(change_conflicts(m, &conflict));
+	assert_false(change_conflicts(&m->changes, &conflict));
 	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 30);
 	assert_int_equal(await_change(begin_cap("a", 40)), 0);
 }
@@ -142,7 +143,7 @@ TEST(changes_of_different_vgpus_share_a_write)
 	for (int i = 0; i < 3; i++) {
 		const struct contract values = {.vm = {'v', 'm', (char)('a' + i)}};
 
-		assert_int_equal(control_vgpu_change(m, ids[i], CONTRACT_VM, &values,
+		assert_int_equal(control_vgpu_change(&m->changes, ids[i], CONTRACT_VM, &values,
 						     (struct change_done){count_end, &ended, NULL},
 						     &err),
 				 0);
@@ -166,7 +167,8 @@ TEST(an_external_change_meanwhile_is_kept)
 
 	start();
 	sell("a", 50, 0);
-	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_VM, &values, at_end, &err), 0);
+	assert_int_equal(control_vgpu_change(&m->changes, "a", CONTRACT_VM, &values, at_end, &err),
+			 0);
 	device("a")->cap_pct = 33;
 	tick(1);
 	assert_true(vgpu("a")->contract.held);
@@ -190,15 +192,15 @@ TEST(a_change_that_no_longer_fits_is_taken_back)
 	sell("b", 80, BUSY);
 	tick(6);
 	assert_true(device("a")->cap_pct < 60);
-	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_HELD | CONTRACT_HELD_CAP, &values,
-					     at_end, &err),
+	assert_int_equal(control_vgpu_change(&m->changes, "a", CONTRACT_HELD | CONTRACT_HELD_CAP,
+					     &values, at_end, &err),
 			 0);
 	device("b")->cap_pct = 70; /* an external change: vGPU b is on hold */
 	tick(1);
 	assert_int_equal(await_change(0), CONTROL_E_DOES_NOT_FIT);
 	assert_non_null(strstr(change_err.msg, "largest that fits: 30 %"));
 	assert_false(vgpu("a")->contract.held);
-	assert_null(m->changes);
+	assert_null(m->changes.list);
 	assert_true(contracts_file_contains("\"held_cap_pct\": 70"));
 	assert_false(contracts_file_contains("\"held_cap_pct\": 60"));
 }
@@ -213,7 +215,7 @@ TEST(a_vgpu_that_vanishes_meanwhile_is_not_sold)
 	device("b")->cap_pct = 20;
 	tick(1);
 	assert_true(vgpu("b")->found);
-	assert_int_equal(control_vgpu_add(m, &contract, at_end, &err), 0);
+	assert_int_equal(control_vgpu_add(&m->changes, &contract, at_end, &err), 0);
 	device("b")->exists = false;
 	tick(1);
 	assert_int_equal(await_change(0), CONTROL_E_UNSUPPORTED);
@@ -241,8 +243,8 @@ static void hold_b(void)
 {
 	const struct contract values = {.held = true, .held_cap_pct = 25};
 
-	assert_int_equal(control_vgpu_change(m, "b", CONTRACT_HELD | CONTRACT_HELD_CAP, &values,
-					     at_end, &err),
+	assert_int_equal(control_vgpu_change(&m->changes, "b", CONTRACT_HELD | CONTRACT_HELD_CAP,
+					     &values, at_end, &err),
 			 0);
 }
 
@@ -250,19 +252,20 @@ static void raise_floor(void)
 {
 	const struct contract values = {.terms = {.min_cap_pct = 55}};
 
-	assert_int_equal(control_vgpu_change(m, "b", CONTRACT_MIN_CAP, &values, at_end, &err), 0);
+	assert_int_equal(
+		control_vgpu_change(&m->changes, "b", CONTRACT_MIN_CAP, &values, at_end, &err), 0);
 }
 
 static void sell_c(void)
 {
 	struct contract contract = contract_of("c", 10);
 
-	assert_int_equal(control_vgpu_add(m, &contract, at_end, &err), 0);
+	assert_int_equal(control_vgpu_add(&m->changes, &contract, at_end, &err), 0);
 }
 
 static void remove_b(void)
 {
-	assert_int_equal(control_vgpu_remove(m, "b", at_end, &err), 0);
+	assert_int_equal(control_vgpu_remove(&m->changes, "b", at_end, &err), 0);
 }
 
 static void sell_a_and_b(void)
@@ -280,9 +283,10 @@ TEST(a_start_brings_each_cap_within_its_contract)
 	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 20);
 	assert_int_equal(device("a")->cap_pct, 20);
 	assert_int_equal(count_decisions("set", "written"), 1);
-	assert_non_null(
-		strstr(decisions_after(m->decisions, decisions_last_id(m->decisions) - 2)->why,
-		       "vGPU a has a cap of 50 %, but its stored contract allows 1 to 20 %"));
+	assert_non_null(strstr(
+		decisions_after(m->recorder.decisions, decisions_last_id(m->recorder.decisions) - 2)
+			->why,
+		"vGPU a has a cap of 50 %, but its stored contract allows 1 to 20 %"));
 	crash_and_restart(hold_b, "\"held_cap_pct\": 25");
 	assert_true(vgpu("b")->contract.held);
 	assert_int_equal(device("b")->cap_pct, 25);

@@ -30,9 +30,10 @@ TEST(an_unsold_vgpu_that_disappears_is_forgotten_at_once)
 	wait_for_saves();
 	assert_null(host_find_vgpu(&m->host, "c", NULL));
 	assert_int_equal(count_decisions("missing", "noted"), 1);
-	assert_non_null(
-		strstr(decisions_after(m->decisions, decisions_last_id(m->decisions) - 1)->why,
-		       "without a contract vanished"));
+	assert_non_null(strstr(
+		decisions_after(m->recorder.decisions, decisions_last_id(m->recorder.decisions) - 1)
+			->why,
+		"without a contract vanished"));
 	assert_false(contracts_file_contains("\"c\""));
 	assert_true(contracts_file_contains("\"a\""));
 	assert_true(contracts_file_contains("\"a\""));
@@ -345,16 +346,16 @@ TEST(a_steal_from_an_externally_changed_vgpu_is_dropped_and_recorded)
 TEST(an_external_write_drops_the_rest_of_the_plan)
 {
 	start_with_full_gpu();
-	round_view(m, gpu, m->round);
-	m->round->out.n_decisions = m->round->out.n_moves = 2;
+	round_view(&m->tick, gpu);
+	m->tick.round->out.n_decisions = m->tick.round->out.n_moves = 2;
 	for (int i = 0; i < 2; i++) {
-		m->round->out.decisions[i] = (struct policy_decision){
+		m->tick.round->out.decisions[i] = (struct policy_decision){
 			.kind = POLICY_FIT, .vgpu = -1, .donor = -1, .first_move = i, .n_moves = 1};
-		m->round->out.moves[i] =
+		m->tick.round->out.moves[i] =
 			(struct policy_move){.vgpu = 0, .from_pct = 60 - i, .to_pct = 59 - i};
 	}
 	device("a")->cap_pct = 33;
-	assert_int_equal(round_apply(m, gpu, m->round, true, now), -ESTALE);
+	assert_int_equal(round_apply(&m->tick, gpu, true, now), -ESTALE);
 	assert_int_equal(count_decisions("fit", "dropped"), 2);
 	expect_foreign_write_held("a", 33);
 }
@@ -406,8 +407,8 @@ static void expect_last_cap(void)
 
 static const char *last_why(const char *kind)
 {
-	for (int64_t id = decisions_last_id(m->decisions); id > 0; id--) {
-		const struct decision *d = decisions_after(m->decisions, id - 1);
+	for (int64_t id = decisions_last_id(m->recorder.decisions); id > 0; id--) {
+		const struct decision *d = decisions_after(m->recorder.decisions, id - 1);
 
 		if (d && d->id == id && strcmp(decision_kind_name(d->kind), kind) == 0)
 			return d->why;

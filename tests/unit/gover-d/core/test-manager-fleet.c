@@ -18,7 +18,7 @@ static const struct fleet_report published = {
 
 static void report(const struct fleet_report *given)
 {
-	control_fleet_report(m, given, now);
+	control_fleet_report(&m->changes, given, now);
 }
 
 static void expect_only(enum alert_kind kind, const char *word)
@@ -93,7 +93,7 @@ TEST(after_its_time_a_report_is_gone)
 /* Returns the newest decision. */
 static const struct decision *newest(void)
 {
-	return decisions_after(m->decisions, decisions_last_id(m->decisions) - 1);
+	return decisions_after(m->recorder.decisions, decisions_last_id(m->recorder.decisions) - 1);
 }
 
 static int move(const char *vgpu, enum fleet_migration_state state, int64_t duration_ms,
@@ -104,7 +104,7 @@ static int move(const char *vgpu, enum fleet_migration_state state, int64_t dura
 	snprintf(migration.to, sizeof(migration.to), "%s", to);
 	snprintf(migration.reason, sizeof(migration.reason), "%s", reason);
 	err.msg[0] = '\0';
-	return control_fleet_migration(m, vgpu, &migration, now, &err);
+	return control_fleet_migration(&m->changes, vgpu, &migration, now, &err);
 }
 
 TEST(a_migration_is_recorded_as_a_decision)
@@ -225,7 +225,7 @@ static void start_with_contracts(double target_fps)
 	sell("b", 50, 0.1);
 	vgpu("a")->contract.terms.target_fps = target_fps;
 	now = clock_now();
-	strcpy(m->config.policy, "qos");
+	strcpy(m->store.settings.config.policy, "qos");
 }
 
 static void append(const struct row *row)
@@ -245,7 +245,7 @@ static void append(const struct row *row)
 		.broken = row->broken,
 	};
 
-	assert_int_equal(db_append_sample(m->history.db, &sample), 0);
+	assert_int_equal(db_append_sample(m->recorder.history.db, &sample), 0);
 }
 
 /* Loads the past as if @slots slots had passed since now. */
@@ -253,8 +253,8 @@ static void load_after(int slots)
 {
 	struct instant later = {.wall_ms = now.wall_ms + slots * SLOT_MS};
 
-	db_flush(m->history.db);
-	learned_load(m, later);
+	db_flush(m->recorder.history.db);
+	learned_load(&m->tick, later);
 }
 
 /* The demand of the slot that ended @age slots before the present one. */
@@ -355,7 +355,7 @@ TEST(a_long_period_covers_several_slots)
 	static const struct row row = {5, 'a', 10, 20, 0, 50, false};
 
 	start_with_contracts(0);
-	m->config.period_ms = 10000;
+	m->store.settings.config.period_ms = 10000;
 	append(&row);
 	load_after(6);
 	assert_int_equal(vgpu("a")->policy.past.slots, 4);
@@ -367,7 +367,7 @@ TEST(other_policies_read_no_past)
 	static const struct row row = {0, 'a', 10, 20, 0, 50, false};
 
 	start_with_contracts(0);
-	strcpy(m->config.policy, "gover");
+	strcpy(m->store.settings.config.policy, "gover");
 	append(&row);
 	load_after(1);
 	assert_int_equal(vgpu("a")->policy.past.slots, 0);
@@ -382,7 +382,7 @@ TEST(a_restart_reads_the_past)
 	for (int i = 0; i < 3; i++) {
 		now.mono_ns += NS_PER_S;
 		now.wall_ms = clock_now().wall_ms;
-		tick_run(m, now, false);
+		tick_run(&m->tick, now, false);
 	}
 	restart();
 	assert_true(vgpu("a")->policy.past.slots >= 2);
@@ -415,7 +415,7 @@ TEST(the_estimate_of_migrations_survives_a_restart)
 		tick(1);
 		wait_for_saves();
 		/* saved at once, so that a crash loses nothing */
-		assert_int_equal(contracts_load(m->contracts_path, &contracts, &err), 0);
+		assert_int_equal(contracts_load(m->store.contracts_path, &contracts, &err), 0);
 		expect_estimate(&contracts.gpus[0].migrations, &learned[i]);
 		contracts_fini(&contracts);
 		restart();
@@ -435,8 +435,8 @@ TEST(an_unchanged_estimate_is_not_saved_again)
 	wait_for_saves();
 	restart();
 	wait_for_saves();
-	revision = m->revision;
+	revision = m->store.revision;
 	tick(5);
-	assert_false(m->save_running);
-	assert_int_equal(m->revision, revision);
+	assert_false(m->store.running);
+	assert_int_equal(m->store.revision, revision);
 }

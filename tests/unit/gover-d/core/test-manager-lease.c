@@ -309,7 +309,7 @@ TEST(an_unsold_vgpu_is_forgotten_when_it_disappears)
 	tick(1);
 	assert_null(host_find_vgpu(&m->host, "b", NULL));
 	assert_int_equal(gpu->n_vgpus, 1);
-	assert_false(cap_journal_get(m->actuator.journal, "b", &last_pct, &intent_pct));
+	assert_false(cap_journal_get(m->caps.actuator.journal, "b", &last_pct, &intent_pct));
 	tick(1);
 	assert_null(find_active_alert(ALERT_VGPU_MISSING, "b"));
 	create_externally("b", 70); /* a different vGPU with the same id */
@@ -355,12 +355,12 @@ TEST(removing_the_contract_of_a_missing_vgpu_forgets_its_cap)
 	device("b")->exists = false;
 	tick(1);
 	assert_int_equal(remove_vgpu("b"), 0);
-	assert_false(cap_journal_get(m->actuator.journal, "b", &last_pct, &intent_pct));
+	assert_false(cap_journal_get(m->caps.actuator.journal, "b", &last_pct, &intent_pct));
 	/* the contract is removed; the vGPU remains */
 	assert_int_equal(remove_vgpu("a"), 0);
 	tick(1);
 	assert_true(vgpu("a")->found);
-	assert_true(cap_journal_get(m->actuator.journal, "a", &last_pct, &intent_pct));
+	assert_true(cap_journal_get(m->caps.actuator.journal, "a", &last_pct, &intent_pct));
 	assert_int_equal(last_pct, device("a")->cap_pct);
 	wait_for_saves();
 }

@@ -168,7 +168,7 @@ TEST(contracts_missing_from_the_file_are_restored_from_the_database)
 	device("a")->cap_pct = 33;
 	tick(1); /* the external change puts the vGPU on hold, which needs no client */
 	wait_for_saves();
-	assert_true(m->save_result < 0);
+	assert_true(m->store.result < 0);
 	assert_int_equal(hold("a", 40), CONTROL_E_NOT_STORED);
 	stop_daemon();
 	assert_int_equal(rmdir(state_path("contracts.json.new")), 0);
@@ -321,7 +321,7 @@ TEST(a_first_start_reports_no_lost_files)
 	start();
 	tick(1);
 	assert_false(vgpu("c")->contract.held);
-	assert_int_equal(decisions_after(m->decisions, 0)->id, 1);
+	assert_int_equal(decisions_after(m->recorder.decisions, 0)->id, 1);
 	stop_daemon();
 	delete_contracts_file();
 	delete_database();
@@ -334,27 +334,27 @@ TEST(a_first_start_reports_no_lost_files)
 /* Raises an alert, opens an offer, and returns the newest ids. */
 static struct db_last_ids allocate_ids(void)
 {
-	for (int i = 0; i < 200 && !offers_live(m->offers, "gpu0"); i++)
+	for (int i = 0; i < 200 && !offers_live(m->sales.offers, "gpu0"); i++)
 		tick(1);
-	assert_non_null(offers_live(m->offers, "gpu0"));
+	assert_non_null(offers_live(m->sales.offers, "gpu0"));
 	device("a")->cap_pct = device("a")->cap_pct == 30 ? 29 : 30;
 	tick(1);
-	save_tick(m);
+	save_tick(&m->store);
 	wait_for_saves();
 	return (struct db_last_ids){
-		.decision = decisions_last_id(m->decisions),
-		.alert = alerts_last_id(m->alerts),
-		.offer = offers_last_id(m->offers),
+		.decision = decisions_last_id(m->recorder.decisions),
+		.alert = alerts_last_id(m->recorder.alerts),
+		.offer = offers_last_id(m->sales.offers),
 	};
 }
 
 static void expect_ids_above(struct db_last_ids last)
 {
-	const struct decision *first = decisions_after(m->decisions, 0);
+	const struct decision *first = decisions_after(m->recorder.decisions, 0);
 
 	assert_true(first->id > last.decision);
-	assert_true(alerts_at(m->alerts, 0)->id > last.alert);
-	assert_true(offers_at(m->offers, 0)->id > last.offer);
+	assert_true(alerts_at(m->recorder.alerts, 0)->id > last.alert);
+	assert_true(offers_at(m->sales.offers, 0)->id > last.offer);
 }
 
 TEST(ids_of_a_lost_history_are_not_reused)
@@ -385,18 +385,18 @@ TEST(ids_have_no_gap_after_an_orderly_stop)
 
 	start();
 	sell("a", 50, 0);
-	last = decisions_last_id(m->decisions);
+	last = decisions_last_id(m->recorder.decisions);
 	stop_by_sigterm();
 	for (int i = 0; i < 2; i++) {
 		start();
 		/* Each start records one adopt decision. */
-		assert_int_equal(decisions_last_id(m->decisions), last + 1);
+		assert_int_equal(decisions_last_id(m->recorder.decisions), last + 1);
 		last++;
 		stop_by_sigterm();
 	}
 	delete_database();
 	start();
-	assert_int_equal(decisions_after(m->decisions, 0)->id, last + 1);
+	assert_int_equal(decisions_after(m->recorder.decisions, 0)->id, last + 1);
 }
 
 TEST(ids_missing_from_an_older_database_are_not_reused)
@@ -409,13 +409,13 @@ TEST(ids_missing_from_an_older_database_are_not_reused)
 	start();
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(hold("a", 20 + i), 0);
-	last = decisions_last_id(m->decisions);
+	last = decisions_last_id(m->recorder.decisions);
 	stop_by_sigterm();
 	/* Simulate a database restored from an older backup. */
 	change_database("DELETE FROM decision WHERE id > 3");
 	start();
-	assert_int_equal(decisions_last_id(m->decisions), last + 1);
-	assert_int_equal(decisions_after(m->decisions, 3)->id, last + 1);
+	assert_int_equal(decisions_last_id(m->recorder.decisions), last + 1);
+	assert_int_equal(decisions_after(m->recorder.decisions, 3)->id, last + 1);
 }
 
 /* --- shutdown --- */
@@ -430,7 +430,7 @@ TEST(a_failed_save_is_retried_at_shutdown)
 	device("a")->cap_pct = 33;
 	tick(1);
 	wait_for_saves();
-	assert_true(m->save_result < 0);
+	assert_true(m->store.result < 0);
 	assert_int_equal(rmdir(state_path("contracts.json.new")), 0);
 	stop_by_sigterm();
 	text = read_state("contracts.json");
@@ -445,7 +445,7 @@ static void start_with_broken_history(void)
 	assert_int_equal(file_make_parents(state_path("history.db")), 0);
 	change_database("PRAGMA application_id = 1");
 	start();
-	assert_null(m->history.db);
+	assert_null(m->recorder.history.db);
 	tick(1);
 	assert_non_null(find_active_alert(ALERT_HISTORY_FAILING, ""));
 }
@@ -453,12 +453,12 @@ static void start_with_broken_history(void)
 static void retry_after_a_minute(void)
 {
 	now.mono_ns += 60 * NS_PER_S;
-	history_tick(&m->history, &m->config.retention, m->queries, now);
+	history_tick(&m->recorder.history, &m->store.settings.config.retention, m->queries, now);
 }
 
 static void wait_for_open(void)
 {
-	while (m->history.opening)
+	while (m->recorder.history.opening)
 		assert_true(sd_event_run(m->event, UINT64_MAX) >= 0);
 }
 
@@ -493,14 +493,14 @@ TEST(a_slow_database_open_does_not_block_ticks)
 		assert_int_equal(worker_submit(m->queries, &blocking.jobs[i]), 0);
 	}
 	retry_after_a_minute();
-	assert_true(m->history.opening);
+	assert_true(m->recorder.history.opening);
 	tick(5);
 	retry_after_a_minute(); /* no second open starts while the first one runs */
-	assert_null(m->history.db);
+	assert_null(m->recorder.history.db);
 	atomic_store(&blocking.may_finish, true);
 	wait_for_open();
 	assert_true(blocking.done > 0);
-	assert_non_null(m->history.db);
+	assert_non_null(m->recorder.history.db);
 	tick(5);
 	assert_null(find_active_alert(ALERT_HISTORY_FAILING, ""));
 }
@@ -508,21 +508,21 @@ TEST(a_slow_database_open_does_not_block_ticks)
 TEST(a_failed_open_is_retried_after_a_delay)
 {
 	start_with_broken_history();
-	m->history.error[0] = '\0';
+	m->recorder.history.error[0] = '\0';
 	/* The first retry needs no delay. */
-	history_tick(&m->history, &m->config.retention, m->queries, now);
-	assert_true(m->history.opening);
+	history_tick(&m->recorder.history, &m->store.settings.config.retention, m->queries, now);
+	assert_true(m->recorder.history.opening);
 	wait_for_open();
-	assert_null(m->history.db);
-	assert_non_null(strstr(m->history.error, "history.db"));
-	history_tick(&m->history, &m->config.retention, m->queries, now);
-	assert_false(m->history.opening);
+	assert_null(m->recorder.history.db);
+	assert_non_null(strstr(m->recorder.history.error, "history.db"));
+	history_tick(&m->recorder.history, &m->store.settings.config.retention, m->queries, now);
+	assert_false(m->recorder.history.opening);
 	delete_database();
 	retry_after_a_minute();
 	wait_for_open();
-	assert_non_null(m->history.db);
+	assert_non_null(m->recorder.history.db);
 	retry_after_a_minute();
-	assert_false(m->history.opening);
+	assert_false(m->recorder.history.opening);
 }
 
 TEST(a_stop_during_the_open_closes_the_database)
@@ -530,7 +530,7 @@ TEST(a_stop_during_the_open_closes_the_database)
 	start_with_broken_history();
 	delete_database();
 	retry_after_a_minute();
-	assert_true(m->history.opening);
+	assert_true(m->recorder.history.opening);
 	stop_daemon(); /* stop_daemon() waits until the database is open, and closes it */
 	assert_true(state_file_exists("history.db"));
 }
@@ -559,14 +559,14 @@ TEST(a_clock_that_jumps_before_the_first_tick_removes_no_row)
 	config.retention = (struct db_retention){.raw_hours = 1, .minute_days = 1, .hour_days = 1};
 	start();
 	sell("a", 20, 0.1);
-	db_flush(m->history.db);
+	db_flush(m->recorder.history.db);
 	n = count_stored_decisions();
 	assert_true(n > 0);
 	now.wall_ms = clock_now().wall_ms + 800 * INT64_C(86400000);
 	now.boot_ns = clock_now().boot_ns;
 	for (int minute = 0; minute < 5; minute++) {
 		tick(60);
-		db_flush(m->history.db);
+		db_flush(m->recorder.history.db);
 	}
 	stop_daemon();
 	assert_true(count_stored_decisions() >= n);

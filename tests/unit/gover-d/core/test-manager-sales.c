@@ -25,7 +25,7 @@ static int64_t sell_d_by_offer(void)
 
 static void expect_state(int64_t id, enum offer_state state)
 {
-	const struct offer *offer = offers_find(m->offers, id);
+	const struct offer *offer = offers_find(m->sales.offers, id);
 
 	assert_non_null(offer);
 	assert_int_equal(offer->life.state, state);
@@ -37,7 +37,7 @@ static void expect_sold(int64_t id, enum offer_state state)
 	const struct offer *offer;
 
 	assert_int_equal(claim(id, "key-1", "d"), 0);
-	offer = offers_find(m->offers, id);
+	offer = offers_find(m->sales.offers, id);
 	assert_non_null(offer);
 	assert_int_equal(offer->id, id);
 	assert_string_equal(offer->vgpu, "d");
@@ -66,7 +66,7 @@ TEST(a_restart_closes_an_unclaimed_offer)
 	int64_t id = start_with_offer();
 
 	restart();
-	assert_null(offers_live(m->offers, "gpu0"));
+	assert_null(offers_live(m->sales.offers, "gpu0"));
 	assert_int_equal(claim(id, "key-1", "d"), CONTROL_E_OFFER_OVER);
 	assert_non_null(strstr(err.msg, "restarted"));
 }
@@ -94,7 +94,7 @@ TEST(without_history_a_recent_sale_is_on_probation)
 	delete_database();
 	start();
 	expect_sold(id, OFFER_PROBATION);
-	assert_int_equal(offers_count(m->offers), 1);
+	assert_int_equal(offers_count(m->sales.offers), 1);
 	restart();
 	expect_sold(id, OFFER_PROBATION);
 }
@@ -104,7 +104,7 @@ TEST(without_history_an_old_sale_is_kept)
 	int64_t id = sell_d_by_offer();
 
 	vgpu("d")->contract.created_ms -= 3600000;
-	save_soon(m);
+	save_soon(&m->store);
 	stop_daemon();
 	delete_database();
 	start();
@@ -124,10 +124,11 @@ TEST(without_history_at_most_one_sale_is_on_probation)
 	stop_daemon();
 	delete_database();
 	start();
-	assert_int_equal(offers_count(m->offers), 2);
-	assert_int_equal((offers_find(m->offers, first)->life.state == OFFER_PROBATION) +
-				 (offers_find(m->offers, second)->life.state == OFFER_PROBATION),
-			 1);
+	assert_int_equal(offers_count(m->sales.offers), 2);
+	assert_int_equal(
+		(offers_find(m->sales.offers, first)->life.state == OFFER_PROBATION) +
+			(offers_find(m->sales.offers, second)->life.state == OFFER_PROBATION),
+		1);
 	assert_int_equal(claim(first, "key-1", "d"), 0);
 	assert_int_equal(claim(second, "key-2", "c"), 0);
 }
@@ -150,8 +151,8 @@ static const struct offer *restart_with_first_offer(const char *state)
 		 (long long)first);
 	change_database(sql);
 	start();
-	assert_int_equal(offers_find(m->offers, second)->life.state, OFFER_PROBATION);
-	return offers_find(m->offers, first);
+	assert_int_equal(offers_find(m->sales.offers, second)->life.state, OFFER_PROBATION);
+	return offers_find(m->sales.offers, first);
 }
 
 TEST(a_newer_offer_ends_a_probation_whose_result_is_lost)
@@ -175,7 +176,7 @@ TEST(a_newer_offer_shows_that_a_failed_sale_was_removed)
 static int hold_offer(int64_t id, const char *holder, int ttl_s)
 {
 	err.msg[0] = '\0';
-	return await_change(control_offer_hold(m, id, holder, ttl_s, at_end, &err));
+	return await_change(control_offer_hold(&m->changes, id, holder, ttl_s, at_end, &err));
 }
 
 /* Returns the id of an open offer that is held by "vm-1". */
@@ -208,7 +209,7 @@ TEST(a_repeated_hold_is_extended_and_never_shortened)
 	int64_t id = start_with_offer(), until_ms;
 
 	assert_int_equal(hold_offer(id, "vm-1", 60), 0);
-	offer = offers_find(m->offers, id);
+	offer = offers_find(m->sales.offers, id);
 	until_ms = offer->hold.until_ms;
 	assert_int_equal(hold_offer(id, "vm-1", 5), 0);
 	assert_int_equal(offer->hold.until_ms, until_ms);
@@ -220,11 +221,11 @@ TEST(a_repeated_hold_is_extended_and_never_shortened)
 TEST(a_held_offer_survives_a_restart)
 {
 	int64_t id = hold_an_offer();
-	int64_t until_ms = offers_find(m->offers, id)->hold.until_ms;
+	int64_t until_ms = offers_find(m->sales.offers, id)->hold.until_ms;
 	const struct offer *offer;
 
 	restart();
-	offer = offers_find(m->offers, id);
+	offer = offers_find(m->sales.offers, id);
 	assert_int_equal(offer->life.state, OFFER_OPEN);
 	assert_string_equal(offer->hold.holder, "vm-1");
 	assert_int_equal(offer->hold.until_ms, until_ms);
@@ -243,13 +244,13 @@ TEST(a_held_offer_survives_a_restart)
 TEST(without_history_a_held_offer_is_restored)
 {
 	int64_t id = hold_an_offer();
-	struct offer before = *offers_find(m->offers, id);
+	struct offer before = *offers_find(m->sales.offers, id);
 	const struct offer *offer;
 
 	stop_daemon();
 	delete_database();
 	start();
-	offer = offers_find(m->offers, id);
+	offer = offers_find(m->sales.offers, id);
 	assert_non_null(offer);
 	assert_int_equal(offer->life.state, OFFER_OPEN);
 	assert_string_equal(offer->gpu, "gpu0");
@@ -267,12 +268,12 @@ TEST(a_withdrawn_hold_is_named_and_does_not_return)
 {
 	int64_t id = hold_an_offer();
 
-	assert_int_equal(await_change(control_offer_close(m, id, at_end, &err)), 0);
-	assert_non_null(strstr(offers_find(m->offers, id)->reason, "held by vm-1"));
+	assert_int_equal(await_change(control_offer_close(&m->changes, id, at_end, &err)), 0);
+	assert_non_null(strstr(offers_find(m->sales.offers, id)->reason, "held by vm-1"));
 	stop_daemon();
 	delete_database();
 	start();
-	assert_null(offers_find(m->offers, id));
+	assert_null(offers_find(m->sales.offers, id));
 }
 
 TEST(a_hold_does_not_return_after_its_time_or_without_selling)
@@ -280,37 +281,38 @@ TEST(a_hold_does_not_return_after_its_time_or_without_selling)
 	static const bool off = false;
 	int64_t id = hold_an_offer();
 
-	offers_find(m->offers, id)->hold.until_ms = clock_now().wall_ms;
+	offers_find(m->sales.offers, id)->hold.until_ms = clock_now().wall_ms;
 	save_now();
 	restart();
-	assert_null(offers_live(m->offers, "gpu0"));
+	assert_null(offers_live(m->sales.offers, "gpu0"));
 	tick(20);
 	id = live_offer()->id;
 	assert_int_equal(hold_offer(id, "vm-1", 600), 0);
 	/* As after a crash between the file with selling off and the next file. */
-	assert_int_equal(await_change(control_gpu_change(m, "gpu0", NULL, &off, at_end, &err)), 0);
-	assert_int_equal(offers_find(m->offers, id)->life.state, OFFER_CLOSED);
+	assert_int_equal(
+		await_change(control_gpu_change(&m->changes, "gpu0", NULL, &off, at_end, &err)), 0);
+	assert_int_equal(offers_find(m->sales.offers, id)->life.state, OFFER_CLOSED);
 	restart();
-	assert_null(offers_live(m->offers, "gpu0"));
+	assert_null(offers_live(m->sales.offers, "gpu0"));
 }
 
 /* The hold of an older offer is stored, but a newer offer was sold. */
 TEST(a_newer_sale_ends_a_restored_hold)
 {
 	int64_t first = hold_an_offer(), second;
-	struct offer held = *offers_find(m->offers, first);
+	struct offer held = *offers_find(m->sales.offers, first);
 
-	assert_int_equal(await_change(control_offer_close(m, first, at_end, &err)), 0);
+	assert_int_equal(await_change(control_offer_close(&m->changes, first, at_end, &err)), 0);
 	tick(20);
 	second = live_offer()->id;
 	assert_int_equal(claim(second, "key-1", "d"), 0);
-	*offers_find(m->offers, first) = held;
+	*offers_find(m->sales.offers, first) = held;
 	save_now();
 	stop_daemon();
 	delete_database();
 	start();
-	assert_int_equal(offers_find(m->offers, first)->life.state, OFFER_CLOSED);
-	assert_int_equal(offers_find(m->offers, second)->life.state, OFFER_PROBATION);
+	assert_int_equal(offers_find(m->sales.offers, first)->life.state, OFFER_CLOSED);
+	assert_int_equal(offers_find(m->sales.offers, second)->life.state, OFFER_PROBATION);
 }
 
 /* --- nothing is sold, and no promise is kept, where nothing was measured --- */
@@ -357,7 +359,7 @@ static struct offer *expect_open_offer(void)
 
 static struct offer *open_offer(void)
 {
-	struct offer *offer = offers_live(m->offers, "gpu0");
+	struct offer *offer = offers_live(m->sales.offers, "gpu0");
 
 	return offer && offer->life.state == OFFER_OPEN ? offer : NULL;
 }
@@ -505,7 +507,7 @@ TEST(no_probation_passes_while_the_gpu_serves_nothing)
 	device("c")->draws = true;
 	resume("c", 0.1);
 	tick(10);
-	offer = offers_find(m->offers, id);
+	offer = offers_find(m->sales.offers, id);
 	assert_int_equal(offer->life.state, OFFER_PROBATION);
 	hang("a");
 	hang("c");
@@ -577,7 +579,8 @@ TEST(a_critical_alert_closes_offers_and_refuses_claims)
 	tick(5);
 	offer = expect_open_offer();
 	id = offer->id;
-	alerts_hold(m->alerts, ALERT_PROMISE_BROKEN, "gpu0", vgpu("a"), now.wall_ms, "test");
+	alerts_hold(m->recorder.alerts, ALERT_PROMISE_BROKEN, "gpu0", vgpu("a"), now.wall_ms,
+		    "test");
 	assert_int_equal(claim(id, "", "c"), CONTROL_E_OFFER_OVER);
 	assert_non_null(strstr(err.msg, "critical alert promise_broken"));
 	assert_int_equal(offer->life.state, OFFER_CLOSED);

@@ -124,11 +124,11 @@ TEST(policy_changes_of_a_dry_run_are_not_saved)
 	set_policy_param("overload_pct", 91);
 	stop_daemon();
 	start_dry_run();
-	assert_float_equal(m->config.params.overload_pct, 91, 0);
+	assert_float_equal(m->store.settings.config.params.overload_pct, 91, 0);
 	set_policy_param("overload_pct", 80);
-	assert_float_equal(m->params.overload_pct, 80, 0);
+	assert_float_equal(m->store.settings.params.overload_pct, 80, 0);
 	restart();
-	assert_float_equal(m->config.params.overload_pct, 91, 0);
+	assert_float_equal(m->store.settings.config.params.overload_pct, 91, 0);
 }
 
 /* Replaces the contracts file by the same file as an earlier release wrote it. */
@@ -162,14 +162,14 @@ TEST(settings_and_silences_of_an_earlier_release_are_taken_over_once)
 	start();
 	sell("a", 50, 0);
 	set_policy_param("overload_pct", 91);
-	assert_int_equal(await_change(control_silence_add(m, &silence, at_end, &err)), 0);
+	assert_int_equal(await_change(control_silence_add(&m->changes, &silence, at_end, &err)), 0);
 	stop_daemon();
 	write_earlier_file();
 	for (int i = 0; i < 2; i++) {
 		start(); /* first from the database, then from the file */
-		assert_float_equal(m->params.overload_pct, 91, 0);
-		assert_int_equal(m->silences.n, 1);
-		assert_string_equal(m->silences.list[0].reason, "x");
+		assert_float_equal(m->store.settings.params.overload_pct, 91, 0);
+		assert_int_equal(m->recorder.silences.n, 1);
+		assert_string_equal(m->recorder.silences.list[0].reason, "x");
 		wait_for_saves();
 		stop_daemon();
 		if (i == 0)
@@ -186,10 +186,11 @@ TEST(a_silence_that_has_expired_does_not_come_back)
 
 	start();
 	sell("a", 50, 0);
-	assert_int_equal(await_change(control_silence_add(m, &silence, at_end, &err)), 0);
-	control_silence_expire(m, (struct instant){.wall_ms = soon_ms + 1});
+	assert_int_equal(await_change(control_silence_add(&m->changes, &silence, at_end, &err)), 0);
+	now.wall_ms = soon_ms + 1;
+	tick_run(&m->tick, now, /* gap= */ false);
 	wait_for_saves();
-	assert_int_equal(contracts_load(m->contracts_path, &contracts, &err), 0);
+	assert_int_equal(contracts_load(m->store.contracts_path, &contracts, &err), 0);
 	assert_int_equal(contracts.operator_state->silences.n, 0);
 	contracts_fini(&contracts);
 	stop_daemon();
@@ -214,9 +215,9 @@ TEST(invalid_rows_of_the_history_are_ignored)
 	change_database("INSERT INTO setting VALUES ('overload_pct', CAST(x'ff' AS TEXT))");
 	for (int i = 0; i < 2; i++) {
 		start();
-		assert_int_equal(m->silences.n, 0);
-		assert_null(offers_find(m->offers, 900));
-		assert_null(offers_find(m->offers, 901));
+		assert_int_equal(m->recorder.silences.n, 0);
+		assert_null(offers_find(m->sales.offers, 900));
+		assert_null(offers_find(m->sales.offers, 901));
 		save_now();
 		stop_daemon();
 	}
@@ -295,13 +296,13 @@ TEST(saved_policy_changes_that_contradict_the_configuration_are_ignored)
 	set_policy_param("fund_window_s", 300);
 	set_policy_param("overload_pct", 90);
 	restart();
-	assert_int_equal(m->config.fund_window_s, 300);
-	assert_float_equal(m->config.params.overload_pct, 90, 0);
+	assert_int_equal(m->store.settings.config.fund_window_s, 300);
+	assert_float_equal(m->store.settings.config.params.overload_pct, 90, 0);
 	stop_daemon();
 	config.period_ms = 500; /* fund_window_s is now 600 periods, more than the maximum */
 	start();
-	assert_int_equal(m->config.fund_window_s, 30);
-	assert_true(m->params.fund_window_periods <= POLICY_WINDOW_MAX);
+	assert_int_equal(m->store.settings.config.fund_window_s, 30);
+	assert_true(m->store.settings.params.fund_window_periods <= POLICY_WINDOW_MAX);
 	tick(3);
 }
 
@@ -320,7 +321,7 @@ static void run_failed_sale(void)
 	sell_d_by_offer();
 	device("a")->demand = device("d")->demand = BUSY;
 	tick(10);
-	assert_int_equal(offers_live(m->offers, "gpu0")->life.state, OFFER_FAILED);
+	assert_int_equal(offers_live(m->sales.offers, "gpu0")->life.state, OFFER_FAILED);
 	assert_non_null(find_active_alert(ALERT_SALE_FAILED, ""));
 	device("a")->demand = device("d")->demand = 0;
 }
@@ -334,7 +335,7 @@ TEST(a_failed_sale_in_a_dry_run_starts_no_migration)
 	start_dry_run();
 	device("a")->demand = device("d")->demand = BUSY;
 	tick(10);
-	assert_int_equal(offers_live(m->offers, "gpu0")->life.state, OFFER_FAILED);
+	assert_int_equal(offers_live(m->sales.offers, "gpu0")->life.state, OFFER_FAILED);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
 }
@@ -351,7 +352,7 @@ TEST(a_failed_sale_blocks_new_offers_after_a_restart)
 	restart();
 	tick(40);
 	assert_non_null(find_active_alert(ALERT_SALE_FAILED, ""));
-	assert_int_equal(offers_live(m->offers, "gpu0")->life.state, OFFER_FAILED);
+	assert_int_equal(offers_live(m->sales.offers, "gpu0")->life.state, OFFER_FAILED);
 }
 
 TEST(a_failed_sale_of_a_removed_vgpu_blocks_no_offers_after_a_restart)
@@ -361,8 +362,8 @@ TEST(a_failed_sale_of_a_removed_vgpu_blocks_no_offers_after_a_restart)
 	restart();
 	tick(70); /* nothing is sold while the alert severe_overload is active */
 	assert_null(find_active_alert(ALERT_SALE_FAILED, ""));
-	assert_non_null(offers_live(m->offers, "gpu0"));
-	assert_int_equal(offers_live(m->offers, "gpu0")->life.state, OFFER_OPEN);
+	assert_non_null(offers_live(m->sales.offers, "gpu0"));
+	assert_int_equal(offers_live(m->sales.offers, "gpu0")->life.state, OFFER_OPEN);
 }
 
 TEST(a_failed_sale_ends_when_another_vgpu_reuses_its_id)
@@ -409,7 +410,7 @@ TEST(a_gpu_that_is_not_open_sells_nothing)
 {
 	start_without_driver();
 	tick(100);
-	assert_null(offers_live(m->offers, "gpu0"));
+	assert_null(offers_live(m->sales.offers, "gpu0"));
 	assert_int_equal(add(contract_of("b", 20)), CONTROL_E_NO_ANSWER);
 	assert_int_not_equal(vgpu("a")->promise.state, PROMISE_KEPT);
 }

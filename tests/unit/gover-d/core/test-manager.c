@@ -236,7 +236,7 @@ static void expect_bounded(int writes, int64_t decisions)
 	assert_null(find_active_alert(ALERT_HELD_OVERLOADED, "a"));
 	/* one attempt a minute, and some before the pauses are that long; vGPU b is written, too */
 	assert_in_range(fake.writes - writes, 50, 240);
-	assert_in_range(decisions_last_id(m->decisions) - decisions, 0, 400);
+	assert_in_range(decisions_last_id(m->recorder.decisions) - decisions, 0, 400);
 	assert_int_equal(device("a")->cap_pct, 80);
 }
 
@@ -247,7 +247,7 @@ TEST(an_ignored_write_is_repeated_once_a_minute)
 
 	start_with_busy_b();
 	device("a")->ignores_writes = true;
-	writes = fake.writes, decisions = decisions_last_id(m->decisions);
+	writes = fake.writes, decisions = decisions_last_id(m->recorder.decisions);
 	tick(HOUR);
 	expect_bounded(writes, decisions);
 }
@@ -259,7 +259,7 @@ TEST(a_cap_that_returns_after_a_write_is_no_external_change)
 
 	start_with_busy_b();
 	device("a")->forgets_writes = true;
-	writes = fake.writes, decisions = decisions_last_id(m->decisions);
+	writes = fake.writes, decisions = decisions_last_id(m->recorder.decisions);
 	tick(HOUR);
 	expect_bounded(writes, decisions);
 	assert_in_range(count_decisions("adopt", "failed"), 50, 80);

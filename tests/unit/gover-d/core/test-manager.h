@@ -327,7 +327,7 @@ static inline void tick(int periods)
 	while (periods-- > 0) {
 		now.mono_ns += NS_PER_S;
 		now.wall_ms += 1000;
-		tick_run(m, now, false);
+		tick_run(&m->tick, now, false);
 	}
 }
 
@@ -336,7 +336,7 @@ static inline void tick_late(void)
 {
 	now.mono_ns += 4 * NS_PER_S;
 	now.wall_ms += 4000;
-	tick_run(m, now, true);
+	tick_run(&m->tick, now, true);
 }
 
 static inline void sell(const char *id, int initial_cap_pct, double demand)

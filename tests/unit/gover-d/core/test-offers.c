@@ -507,18 +507,18 @@ static int set_up_manager(void)
 		return -1;
 	snprintf(path, sizeof(path), "%s/caps", temp_folder);
 	memset(&manager, 0, sizeof(manager));
-	manager.round = &plan;
-	config_default(&manager.config);
-	strcpy(manager.config.gpus[0].gpu.backend, "sim");
-	manager.params = config_policy_params(&manager.config);
-	manager.policy = policy_find(manager.config.policy);
-	manager.decisions = decisions_new(0);
-	manager.alerts = alerts_new(0, ignore_alert, NULL);
-	manager.offers = offers;
-	if (!manager.decisions || !manager.alerts ||
-	    cap_journal_open(path, &manager.actuator.journal, &err) < 0)
+	manager_wire(&manager);
+	manager.tick.round = &plan;
+	config_default(&manager.store.settings.config);
+	strcpy(manager.store.settings.config.gpus[0].gpu.backend, "sim");
+	settings_apply(&manager.store.settings);
+	manager.recorder.decisions = decisions_new(0);
+	manager.sales.alerts = manager.recorder.alerts = alerts_new(0, ignore_alert, NULL);
+	manager.sales.offers = offers;
+	if (!manager.recorder.decisions || !manager.recorder.alerts ||
+	    cap_journal_open(path, &manager.caps.actuator.journal, &err) < 0)
 		return -1;
-	if (gpus_open(&manager.host, &manager.config, NULL, false, &err) < 0)
+	if (gpus_open(&manager.host, &manager.store.settings.config, NULL, false, &err) < 0)
 		return -1;
 	manager.host.gpus[0].telemetry_valid = true; /* as after a tick */
 	return 0;
@@ -527,9 +527,9 @@ static int set_up_manager(void)
 static int tear_down_manager(void)
 {
 	gpus_close(&manager.host);
-	cap_journal_close(manager.actuator.journal);
-	alerts_free(manager.alerts);
-	decisions_free(manager.decisions);
+	cap_journal_close(manager.caps.actuator.journal);
+	alerts_free(manager.recorder.alerts);
+	decisions_free(manager.recorder.decisions);
 	(void)temp_folder_remove();
 	return tear_down();
 }
@@ -541,7 +541,7 @@ static int claim(int64_t id, const char *key, const char *vgpu)
 	assert_int_equal(id_copy(contract.id, vgpu), 0);
 	err.msg[0] = '\0';
 	return await_change(control_offer_claim(
-		&manager, &(struct control_claim){.offer = id, .key = key, .holder = key},
+		&manager.changes, &(struct control_claim){.offer = id, .key = key, .holder = key},
 		&contract, at_end, &err));
 }
 
@@ -594,7 +594,8 @@ static void sell_old_and_open(int initial_cap_pct)
 		.labels = json_object(),
 	};
 
-	assert_int_equal(await_change(control_vgpu_add(&manager, &contract, at_end, &err)), 0);
+	assert_int_equal(await_change(control_vgpu_add(&manager.changes, &contract, at_end, &err)),
+			 0);
 	assert_non_null(open_on("gpu0"));
 }
 

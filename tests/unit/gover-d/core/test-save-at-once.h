@@ -14,17 +14,16 @@
 static int save_errno; /* injected error; 0: none */
 static int n_saves;    /* number of saves with a callback */
 
-void save_contracts(struct manager *manager, void (*done)(void *userdata, int result),
-		    void *userdata)
+void save_contracts(struct store *store, const struct save_request *request)
 {
-	(void)manager;
+	(void)store;
 	n_saves++;
-	done(userdata, -save_errno);
+	request->done(request->userdata, -save_errno);
 }
 
-void save_soon(struct manager *manager)
+void save_soon(struct store *store)
 {
-	(void)manager;
+	(void)store;
 }
 
 static void ignore_alert(void *userdata, const struct alert *alert, enum alert_event event)
