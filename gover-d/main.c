@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * gover-d: its command line, whose options override the configuration file; the findings about this
- * host and its configuration as JSON; and the daemon itself, which connects the core,
+ * host and its configuration as JSON; and the daemon itself, which connects the manager,
  * authentication, REST and HTTP. All other code is in a library, so that tests can link it.
  */
 #include <errno.h>
@@ -24,10 +24,10 @@
 #include "gover-d/auth/authn.h"
 #include "gover-d/auth/tls.h"
 #include "gover-d/config/config.h"
-#include "gover-d/core/manager.h"
-#include "gover-d/core/memory-mark.h"
-#include "gover-d/core/view.h"
 #include "gover-d/http/http.h"
+#include "gover-d/manager/manager.h"
+#include "gover-d/manager/view.h"
+#include "gover-d/record/memory-mark.h"
 #include "gover-d/util/log.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1 };
@@ -128,7 +128,7 @@ static struct daemon *daemon_free(struct daemon *d)
 	if (!d)
 		return NULL;
 	if (d->manager)
-		/* Stop the core before api and http are freed: deferred replies need both. */
+		/* Stop the manager before api and http are freed: deferred replies need both. */
 		manager_stop(d->manager);
 	http_free(d->http);
 	api_free(d->api);

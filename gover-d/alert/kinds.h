@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of alerts. A new alert needs a row in this table, and code in core/tick-alerts.c that
+ * The table of alerts. A new alert needs a row in this table, and code in tick/tick-alerts.c that
  * reports its condition.
  */
 #ifndef GOVER_D_ALERT_KINDS_H

@@ -9,10 +9,10 @@
 #include "gover-d/api/change.h"
 #include "gover-d/api/handler.h"
 #include "gover-d/api/resource.h"
+#include "gover-d/change/control.h"
 #include "gover-d/config/config.h"
-#include "gover-d/core/control.h"
-#include "gover-d/core/encode.h"
 #include "gover-d/model/decisions.h"
+#include "gover-d/record/encode.h"
 #include "gover-d/util/json.h"
 
 #define LIMIT_DEFAULT 100

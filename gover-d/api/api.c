@@ -16,10 +16,10 @@
 #include "gover-d/api/events.h"
 #include "gover-d/api/handler.h"
 #include "gover-d/auth/access.h"
+#include "gover-d/change/change.h"
 #include "gover-d/config/config.h"
-#include "gover-d/core/change.h"
-#include "gover-d/core/encode.h"
 #include "gover-d/model/decisions.h"
+#include "gover-d/record/encode.h"
 #include "gover-d/util/json.h"
 
 /* Short names of the scopes, for the table of routes. */

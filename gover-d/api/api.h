@@ -6,7 +6,7 @@
 #ifndef GOVER_D_API_API_H
 #define GOVER_D_API_API_H
 
-#include "gover-d/core/observer.h"
+#include "gover-d/record/observer.h"
 
 #define API_BODY_MAX (64 * 1024)
 

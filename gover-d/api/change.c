@@ -21,9 +21,9 @@
 #include "gover-d/api/handler.h"
 #include "gover-d/api/resource.h"
 #include "gover-d/config/config.h"
-#include "gover-d/core/encode.h"
-#include "gover-d/core/history.h"
-#include "gover-d/core/offers.h"
+#include "gover-d/record/encode.h"
+#include "gover-d/record/history.h"
+#include "gover-d/sale/offers.h"
 #include "gover-d/util/json.h"
 #include "gover-d/util/log.h"
 

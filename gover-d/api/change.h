@@ -8,7 +8,7 @@
 #define GOVER_D_API_CHANGE_H
 
 #include "gover-d/api/handler.h"
-#include "gover-d/core/change.h"
+#include "gover-d/change/change.h"
 
 struct api_change;
 

@@ -11,11 +11,11 @@
 #include "gover-d/api/fetch.h"
 #include "gover-d/api/handler.h"
 #include "gover-d/config/config.h"
-#include "gover-d/core/encode.h"
-#include "gover-d/core/error.h"
-#include "gover-d/core/view.h"
 #include "gover-d/diagnosis/diagnosis.h"
+#include "gover-d/manager/view.h"
 #include "gover-d/model/decisions.h"
+#include "gover-d/model/error.h"
+#include "gover-d/record/encode.h"
 #include "gover-d/util/json.h"
 
 #define WANTS_MAX 16 /* number of demands in an answer, the largest first */

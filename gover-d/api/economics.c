@@ -11,9 +11,9 @@
 #include "db/db.h"
 #include "gover-d/api/fetch.h"
 #include "gover-d/api/handler.h"
+#include "gover-d/change/change.h"
 #include "gover-d/config/config.h"
-#include "gover-d/core/change.h"
-#include "gover-d/core/ledger.h"
+#include "gover-d/tick/ledger.h"
 #include "gover-d/util/json.h"
 
 #define RANGE_DEFAULT_MS (24 * 3600 * 1000)

@@ -13,8 +13,8 @@
 #include "gover-d/auth/authn.h"
 #include "gover-d/auth/tls.h"
 #include "gover-d/auth/tokens.h"
-#include "gover-d/core/encode.h"
 #include "gover-d/model/decisions.h"
+#include "gover-d/record/encode.h"
 #include "gover-d/util/json.h"
 
 #define FOLLOWERS_MAX  256

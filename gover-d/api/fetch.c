@@ -14,7 +14,7 @@
 #include "gover-d/api/fetch.h"
 #include "gover-d/api/handler.h"
 #include "gover-d/config/config.h"
-#include "gover-d/core/history.h"
+#include "gover-d/record/history.h"
 #include "gover-d/util/json.h"
 #include "gover-d/util/worker.h"
 

@@ -20,7 +20,7 @@ struct api_fetch;
 
 /*
  * Runs in the thread, reads the data and adds the members of fetch->document. Returns 0, a negative
- * errno, or a code of core/error.h after it has set fetch->err. Frees all memory that
+ * errno, or a code of model/error.h after it has set fetch->err. Frees all memory that
  * the struct of the handler owns.
  */
 typedef int (*api_fetch_read)(struct api_fetch *fetch, struct db_reader *reader);

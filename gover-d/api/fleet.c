@@ -4,8 +4,8 @@
 #include <stddef.h>
 
 #include "gover-d/api/handler.h"
-#include "gover-d/core/control.h"
-#include "gover-d/core/error.h"
+#include "gover-d/change/control.h"
+#include "gover-d/model/error.h"
 #include "gover-d/model/fleet.h"
 #include "gover-d/util/json.h"
 

@@ -13,8 +13,8 @@
 #include "gover-d/api/metrics.h"
 #include "gover-d/api/request.h"
 #include "gover-d/auth/authn.h"
-#include "gover-d/core/error.h"
-#include "gover-d/core/view.h"
+#include "gover-d/manager/view.h"
+#include "gover-d/model/error.h"
 #include "gover-d/model/host.h"
 
 /* Cached answers. */
@@ -135,7 +135,7 @@ struct api_text *api_cached(struct api *api, enum api_cached which, char *(*make
 void api_reply_cached(struct api *api, struct api_request *request, enum api_cached which,
 		      const char *type, char *(*make)(struct api *api));
 
-/* The change_subject.other of changes of tokens, which handlers make without core/change.h. */
+/* The change_subject.other of changes of tokens, which handlers make without change/change.h. */
 #define API_TOKENS "tokens"
 
 /*
@@ -187,7 +187,7 @@ void problem_reply(struct api_request *request, unsigned int status, const char 
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * Replies with the status for @r, an error code from a function of core (core/error.h). A negative
+ * Replies with the status for @r, an error code from a function of core (model/error.h). A negative
  * errno gives status 500, because it is a failure of the host and not an error in the request.
  */
 void problem_reply_error(struct api_request *request, int r, const struct err *err);

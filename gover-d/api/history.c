@@ -11,8 +11,8 @@
 #include "db/db.h"
 #include "gover-d/api/fetch.h"
 #include "gover-d/api/handler.h"
-#include "gover-d/core/encode.h"
 #include "gover-d/model/host.h"
+#include "gover-d/record/encode.h"
 #include "gover-d/util/json.h"
 
 #define RANGE_DEFAULT_MS (3600 * 1000)

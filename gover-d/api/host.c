@@ -9,7 +9,7 @@
 #include "gover-d/api/handler.h"
 #include "gover-d/api/resource.h"
 #include "gover-d/auth/tls.h"
-#include "gover-d/core/control.h"
+#include "gover-d/change/control.h"
 #include "gover-d/util/json.h"
 
 static char *make_host(struct api *api)

@@ -4,7 +4,7 @@
 #define GOVER_D_API_METRICS_H
 
 #include "gover-d/api/request.h"
-#include "gover-d/core/view.h"
+#include "gover-d/manager/view.h"
 #include "gover-d/model/decisions.h"
 
 enum metrics_format { METRICS_TEXT, METRICS_OPEN };

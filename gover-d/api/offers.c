@@ -5,9 +5,9 @@
 #include "gover-d/api/change.h"
 #include "gover-d/api/handler.h"
 #include "gover-d/api/resource.h"
-#include "gover-d/core/control.h"
-#include "gover-d/core/encode.h"
-#include "gover-d/core/offers.h"
+#include "gover-d/change/control.h"
+#include "gover-d/record/encode.h"
+#include "gover-d/sale/offers.h"
 #include "gover-d/util/json.h"
 
 void api_get_offers(struct api *api, struct api_request *request)

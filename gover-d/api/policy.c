@@ -8,8 +8,8 @@
 #include "gover-d/api/change.h"
 #include "gover-d/api/etag.h"
 #include "gover-d/api/handler.h"
+#include "gover-d/change/control.h"
 #include "gover-d/config/config.h"
-#include "gover-d/core/control.h"
 #include "gover-d/util/json.h"
 
 #define VALUE_MAX 256

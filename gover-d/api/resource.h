@@ -9,7 +9,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "gover-d/core/view.h"
+#include "gover-d/manager/view.h"
 #include "gover-d/model/host.h"
 
 json_t *resource_encode_host(const struct view *view, struct instant now);

@@ -7,8 +7,8 @@
 #include "gover-d/api/etag.h"
 #include "gover-d/api/handler.h"
 #include "gover-d/api/resource.h"
+#include "gover-d/change/control.h"
 #include "gover-d/config/flavor.h"
-#include "gover-d/core/control.h"
 #include "gover-d/util/json.h"
 
 static char *make_list(struct api *api)

@@ -14,7 +14,7 @@ struct settings {
 	json_t *live;
 	const struct policy *policy; /* of @config */
 	struct policy_params params; /* of @config, with times converted to periods */
-	bool dry_run;		     /* nothing is written to a GPU or a file */
+	bool dry_run; /* no GPU, contract or cap journal is written; the history is */
 };
 
 /* Sets the policy and its parameters from the configuration in force. */

@@ -25,7 +25,7 @@
 #define TICKS_TIMED 256
 #define REFUSED_MAX 16 /* at most this number of refused vGPUs of a GPU are logged by name */
 
-/* Sums since @since_ms, also over restarts of the daemon (core/ledger.h). */
+/* Sums since @since_ms, also over restarts of the daemon (tick/ledger.h). */
 struct vgpu_tally {
 	int64_t since_ms;
 	double seen_s; /* time with a valid sample */

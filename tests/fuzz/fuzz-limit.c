@@ -5,8 +5,8 @@
  */
 #include <endian.h>
 
-#include "fps-preload/limit.c"
 #include "base/preload/debug.c"
+#include "fps-preload/limit.c"
 #include "tests/fuzz/fuzz.h"
 
 static bool is_limit(const uint8_t bytes[FPS_LIMIT_BYTES])

@@ -4,7 +4,7 @@
  * creates must fit into the contracts file.
  */
 #include "gover-d/api/handler.h"
-#include "gover-d/core/control.h"
+#include "gover-d/change/control.h"
 #include "gover-d/store/contracts.h"
 #include "tests/fuzz/fuzz.h"
 

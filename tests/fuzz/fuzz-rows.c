@@ -13,9 +13,9 @@
 
 #include "db/schema.h"
 #include "gover-d/api/resource.h"
-#include "gover-d/core/encode.h"
-#include "gover-d/core/load.h"
-#include "gover-d/core/state.h"
+#include "gover-d/manager/parts.h"
+#include "gover-d/record/encode.h"
+#include "gover-d/store/load.h"
 #include "gover-d/store/operator-state.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -318,7 +318,7 @@ static void load(struct manager *m, struct db_reader *reader)
 {
 	struct instant now = {.wall_ms = INT64_C(1763664596123), .mono_ns = NS_PER_S};
 	struct db_last_ids last = {0};
-	struct load_contracts loaded;
+	struct loaded_contracts loaded;
 	struct err err = {""};
 
 	(void)db_query_last_ids(reader, &last);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The order of storing a contract and of applying it: gover-d/core/change.c, save.c, contract-change.c
+ * The order of storing a contract and of applying it: gover-d/change/change.c, save.c, contract-change.c
  * and round.c.
  *
  * Modelled: two contracts. Contract CAP is the initial cap of a vGPU, whose cap on the GPU is modelled. Contract OTHER
@@ -16,7 +16,7 @@
  *
  * Left out: changes of the same contract, which are made one after another; caps written by other programs; a damaged
  * file; the copy of the contracts in the database, which never has a change that was refused; holds; a cap below its floor.
- * The state CHANGE_STORED lasts for one step of the loop only.
+ * A change is stored for one step of the loop only.
  *
  * Wrong variants, which tests/model/run expects to be refuted:
  *   APPLY_FIRST       a change is applied before it is stored

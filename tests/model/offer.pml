@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of an offer: policy/offer.c, gover-d/core/offers.c, control-sale.c, change.c, load.c and selling.c
- * (selling_resume()).
+ * The life of an offer: policy/offer.c, gover-d/sale/offers.c and selling.c (selling_resume()), gover-d/change/control-sale.c and
+ * change.c, gover-d/store/load.c.
  *
  * Modelled: one GPU on which the daemon opens offers. Each client claims offers with an idempotency key and a vGPU of its
  * own, repeats a claim whose answer it missed, and removes its vGPU. A worker writes contracts.json; a write may fail.
@@ -24,7 +24,7 @@
  * Left out: time, so an offer may expire and a probation may end at any time; ids, which are never used twice, because each
  * save reserves ids; caps, see cap.pml; the limit of 100 ended offers that a start loads; a write that fails after it has
  * replaced the file, see cap.pml; a refused change whose removal from the file fails; the storing of a withdrawal,
- * because a start closes open offers anyway. The state CHANGE_STORED lasts for one step of the loop only.
+ * because a start closes open offers anyway. A change is stored for one step of the loop only.
  *
  * Wrong variants, which tests/model/run expects to be refuted:
  *   CLAIMS_OVERLAP    changes of a GPU are in progress at the same time

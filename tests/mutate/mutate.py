@@ -35,7 +35,7 @@ TESTS = [
     "tests/unit/kernel/sched/test-*.c",
     "tests/unit/sim/experiment/test-*.c",
     "tests/unit/sim/model/test-*.c",
-    "tests/unit/gover-d/core/test-offers.c",
+    "tests/unit/gover-d/sale/test-offers.c",
 ]
 SLOW = ["test-experiment-whatif"]
 EQUIVALENT = "tests/mutate/equivalent.txt"

@@ -241,7 +241,7 @@ static void read_tenant(struct tenant *t, struct policy_vgpu *v, bool stalled)
 	t->service.load = load;
 }
 
-/* The caller of a policy does this in each period (gover-d/core/round.c). */
+/* The caller of a policy does this in each period (gover-d/tick/round.c). */
 static struct service_gpu view(int now_s)
 {
 	struct policy_gpu *gpu = &bench.gpu;

@@ -11,10 +11,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "gover-d/config/config.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "gover-d/alert/webhook.h"
+#include "gover-d/config/config.h"
 #include "tests/unit/unit.h"
 
 #define DEADLINE_NS  (60 * NS_PER_S) /* long, because the machine may be loaded */

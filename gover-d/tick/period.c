@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs one period: sample, check, decide, apply, account. A tick never waits for a disk or a
+ * client, and allocates memory only for records.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gover-d/cap/adopt.h"
+#include "gover-d/cap/cap.h"
+#include "gover-d/cap/frames.h"
+#include "gover-d/cap/gpus.h"
+#include "gover-d/record/notify.h"
+#include "gover-d/sale/selling.h"
+#include "gover-d/tick/learned.h"
+#include "gover-d/tick/ledger.h"
+#include "gover-d/tick/period.h"
+#include "gover-d/tick/promises.h"
+#include "gover-d/tick/round.h"
+#include "gover-d/tick/tick-alerts.h"
+#include "gover-d/util/log.h"
+#include "monitor/fps/fps.h"
+#include "monitor/igt.h"
+
+#define SWEEP_WAIT_NS	(250 * NS_PER_MS)
+#define CEILING_PERIODS 60 /* time between two writes of an unchanged ceiling */
+
+_Static_assert(GPU_IO_VGPUS_MAX >= POLICY_VGPUS_MAX, "a sweep reads all vGPUs of a GPU");
+
+/* --- sampling --- */
+
+static uint64_t period_ns(const struct tick *tick)
+{
+	return (uint64_t)tick->settings->config.period_ms * NS_PER_MS;
+}
+
+/*
+ * Longest time for which a tick waits for a sweep. The results of a slower sweep are used by a
+ * later tick.
+ */
+static uint64_t sweep_wait_ns(const struct tick *tick)
+{
+	return period_ns(tick) / 2 < SWEEP_WAIT_NS ? period_ns(tick) / 2 : SWEEP_WAIT_NS;
+}
+
+/* Returns the rest of sweep_wait_ns() for a tick that began at @begun_ns. */
+static int left_ms(const struct tick *tick, uint64_t begun_ns)
+{
+	uint64_t passed_ns = clock_now().mono_ns - begun_ns, wait_ns = sweep_wait_ns(tick);
+
+	return passed_ns < wait_ns ? (int)((wait_ns - passed_ns) / NS_PER_MS) : 0;
+}
+
+/* Returns false if the GPU is not open, or if its last sweep has not ended. */
+static bool start_sweep(struct tick *tick, struct host_gpu *gpu, struct instant now)
+{
+	struct gpu_io_sweep *sweep = gpu_io_next_sweep(gpu->io);
+	int n = 0;
+
+	if (!sweep)
+		return false;
+	for (struct vgpu *v = gpu->vgpus; v && n < GPU_IO_VGPUS_MAX; v = v->next) {
+		if (!v->device)
+			continue;
+		sweep->samples[n++] = (struct gpu_io_sample){
+			.device = v->device,
+			.lease_ms = actuate_plan_lease(&tick->caps->actuator, gpu, v),
+		};
+		v->sweep_place = n;
+	}
+	sweep->n_samples = n;
+	sweep->slow_ns = period_ns(tick) / 2;
+	sweep->lists = adopt_list_due(tick->caps, gpu);
+	gpu->sweep_started_ns = now.mono_ns;
+	gpu_io_start_sweep(gpu->io, now.mono_ns);
+	return true;
+}
+
+/* Returns the results of an earlier sweep that was too slow for its tick; NULL: none. */
+static const struct gpu_io_sweep *take_late_sweep(const struct tick *tick, struct host_gpu *gpu)
+{
+	const struct gpu_io_sweep *sweep = gpu_io_take_sweep(gpu->io, 0);
+
+	return sweep && sweep->took_ns > sweep_wait_ns(tick) ? sweep : NULL;
+}
+
+static const struct gpu_io_sample *sample_of(const struct gpu_io_sweep *sweep,
+					     const struct vgpu *vgpu)
+{
+	int index = vgpu->sweep_place - 1;
+	bool swept = index >= 0 && index < sweep->n_samples &&
+		     sweep->samples[index].device == vgpu->device;
+
+	return swept ? &sweep->samples[index] : NULL;
+}
+
+static void note_lease(struct vgpu *v, const struct gpu_io_sample *sample)
+{
+	int r = 0;
+
+	if (sample->renew_error == -ENODEV)
+		return; /* a vGPU that has vanished is detected by its reading */
+	if (sample->lease_ms >= 0)
+		r = actuate_note_lease(v, sample->lease_ms, sample->renew_error,
+				       sample->renewed_ns);
+	if (r < 0 && r != v->lease_errno)
+		log_warning("vGPU %s: the lease of its cap cannot be renewed: %s", v->contract.id,
+			    strerror(-r));
+	v->lease_errno = r;
+}
+
+/* Uses the reading of the sweep. A vGPU that was adopted after the sweep is read now. */
+static void sample_vgpu(struct tick *tick, struct host_gpu *gpu, struct vgpu *vgpu,
+			const struct gpu_io_sweep *sweep, struct instant now)
+{
+	const struct gpu_io_sample *sample = sweep ? sample_of(sweep, vgpu) : NULL;
+	struct gpu_reading reading;
+	int error = -ETIMEDOUT;
+
+	if (sample) {
+		error = sample->read_error;
+		reading = sample->reading;
+		vgpu->cap_read_ns = sample->read_ns;
+	} else if (sweep) {
+		error = gpu_io_read(gpu->io, vgpu->device, now.mono_ns, &reading);
+		vgpu->cap_read_ns = now.mono_ns;
+	}
+	monitor_sample(&vgpu->monitor, error, &reading, frames_of(&tick->caps->frames, gpu, vgpu),
+		       round_period_s(tick, gpu), gpu_speed(&gpu->config), &vgpu->row);
+	if (vgpu->row.gone)
+		frames_forget(&tick->caps->frames, vgpu->contract.id);
+}
+
+static void read_igt(struct host_gpu *gpu, const struct igt *igt, struct instant now)
+{
+	struct igt_sample sample;
+	double age_s;
+
+	if (igt_latest(igt, now.mono_ns, &sample, &age_s) < 0)
+		return;
+	gpu->util_pct = sample.util_pct;
+	if (sample.actual_mhz > 0)
+		gpu->view.clock = sample.actual_mhz / igt_highest_mhz(igt);
+}
+
+static void sample_physical(struct host_gpu *gpu, const struct gpu_io_sweep *sweep,
+			    struct instant now)
+{
+	struct igt *igt = gpu->igt;
+
+	gpu->util_pct = NAN;
+	gpu->view.clock = 0;
+	if (igt) {
+		read_igt(gpu, igt, now);
+	} else if (sweep && sweep->physical_valid) {
+		uint64_t at_ns = sweep->physical_at_ns, busy_ns = sweep->physical_busy_ns;
+
+		if (gpu->phys_at_ns && at_ns > gpu->phys_at_ns && busy_ns >= gpu->phys_busy_ns)
+			gpu->util_pct = 100.0 * (double)(busy_ns - gpu->phys_busy_ns) /
+					(double)(at_ns - gpu->phys_at_ns);
+		gpu->phys_at_ns = at_ns;
+		gpu->phys_busy_ns = busy_ns;
+	} else if (sweep) {
+		gpu->phys_at_ns = 0; /* the use until the next reading is unknown */
+	}
+	if (!isnan(gpu->util_pct)) {
+		gpu->util_sum_s += gpu->util_pct;
+		gpu->util_s += 1;
+	}
+}
+
+/*
+ * A single late or missing sweep is only a gap. A GPU that is always too slow for its period has
+ * nothing but gaps, so its telemetry is invalid.
+ */
+static bool is_in_time(struct host_gpu *gpu, const struct gpu_io_sweep *sweep, bool late,
+		       struct instant now)
+{
+	uint64_t took_ns = sweep ? sweep->took_ns : now.mono_ns - gpu->sweep_started_ns;
+
+	gpu->sweep_s = (double)took_ns / NS_PER_S;
+	gpu->caps_due = gpu->caps_due || gpu->missed_sweeps > 0;
+	gpu->missed_sweeps = sweep && !late ? 0 : gpu->missed_sweeps + 1;
+	return gpu->open && gpu->missed_sweeps <= 1;
+}
+
+/* @sweep NULL: the GPU did not answer in time. @late: the sweep was started by an earlier tick. */
+static void sample_gpu(struct tick *tick, struct host_gpu *gpu, const struct gpu_io_sweep *sweep,
+		       bool late, struct instant now)
+{
+	bool attached = false;
+
+	gpu->telemetry_valid = is_in_time(gpu, sweep, late, now);
+	if (sweep) {
+		gpu->round = sweep->round;
+		gpu->problem = sweep->problem;
+		gpu->source = sweep->source;
+	}
+	/* Without a vGPU, no reading would show that the use is unknown. */
+	if (gpu->problem.msg[0])
+		gpu->telemetry_valid = false;
+	for (struct vgpu *v = gpu->vgpus, *next; v; v = next) {
+		next = v->next;
+		if (!v->device)
+			continue;
+		sample_vgpu(tick, gpu, v, sweep, now);
+		if (v->row.gone) {
+			adopt_lose(tick->caps, gpu, v, now);
+			continue;
+		}
+		attached = true;
+		/* The first reading is not stale, because busy time needs two readings. */
+		if (sweep && !v->row.busy_valid && (v->row.read_errno || v->row.dt_s > 0))
+			gpu->telemetry_valid = false;
+	}
+	if (gpu->list_errno && !attached) /* for example, its driver was removed */
+		gpu->telemetry_valid = false;
+	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
+		if (v->device && v->row.busy_valid)
+			v->read_ns = v->cap_read_ns;
+	if (sweep && gpu->telemetry_valid)
+		gpu->telemetry_at_ns = now.mono_ns;
+	sample_physical(gpu, sweep, now);
+}
+
+/* --- deciding --- */
+
+/* Stores the vGPU that the text of the alert severe_overload names. Done on a frozen GPU too. */
+static void store_severe_vgpu(struct host_gpu *gpu, const struct plan_round *round)
+{
+	for (int i = 0; i < round->out.n_decisions; i++) {
+		const struct policy_decision *pd = &round->out.decisions[i];
+
+		if (pd->kind == POLICY_SEVERE)
+			snprintf(gpu->severe_vgpu, sizeof(gpu->severe_vgpu), "%s",
+				 pd->vgpu >= 0 ? round->views[pd->vgpu].id : "");
+	}
+}
+
+/* @answers false: the GPU did not answer, so nothing is written. */
+static void decide(struct tick *tick, struct host_gpu *gpu, bool gap, bool answers,
+		   struct instant now)
+{
+	int sum_cap_pct = host_gpu_sum_cap_pct(gpu) + host_gpu_reserved_cap_pct(gpu);
+	struct plan_round *round = tick->round;
+	bool act = gpu->mode == GPU_MODE_ACT;
+
+	gpu->view.gap = gap;
+	gpu->view.migrates =
+		tick->settings->config.on_migrate[0] || fleet_migrates(tick->fleet, now);
+	round_view(tick, gpu);
+	if (answers && sum_cap_pct > 100 && gpu->mode != GPU_MODE_FROZEN) {
+		/* If the caps cannot be reduced to 100 %, the alert sum_over_100 is raised. */
+		(void)policy_fit(&tick->settings->params, &gpu->view, &round->out);
+		(void)round_apply(tick, gpu, act, now);
+		round_view(tick, gpu);
+	} else if (answers && gpu->lost_vgpu && act) {
+		tick->settings->policy->give_back(&tick->settings->params, &gpu->view, &round->out);
+		(void)round_apply(tick, gpu, act, now);
+		round_view(tick, gpu);
+	}
+	tick->settings->policy->step(&tick->settings->params, &gpu->view, &round->out);
+	for (int i = 0; i < gpu->view.n_vgpus; i++)
+		round->viewed[i]->view = round->views[i];
+	promises_judge(tick, gpu, now);
+	store_severe_vgpu(gpu, round);
+	if (answers && gpu->mode != GPU_MODE_FROZEN)
+		(void)round_apply(tick, gpu, act, now);
+}
+
+/* --- counting --- */
+
+static void count_vgpu(struct tick *tick, const struct host_gpu *gpu, struct vgpu *v,
+		       struct offer_period *period, int64_t now_ms)
+{
+	struct vgpu_tally *t = &v->tally;
+	double dt_s = v->row.dt_s;
+
+	if (t->since_ms == 0)
+		t->since_ms = now_ms;
+	if (v->row.busy_valid) {
+		t->seen_s += dt_s;
+		period->watched_s += dt_s;
+		if (v->view.broken)
+			t->broken_s += dt_s;
+		if (offer_counts_broken(&gpu->view, &v->view))
+			period->broken_s += dt_s;
+		if (v->row.util * 100 > tick->settings->params.overload_pct) {
+			double error_pct = v->row.load * 100 - v->sampled_cap_pct;
+
+			/* With guarantees, a load above the cap is not an error. */
+			if (error_pct > 0 && gpu->traits.guarantees)
+				error_pct = 0;
+			t->cap_error_s += dt_s;
+			t->cap_error_pct_s += dt_s * fabs(error_pct);
+		}
+	}
+	if (v->row.fps_valid) {
+		t->fps_s += dt_s;
+		t->fps_sum_s += dt_s * v->row.fps;
+	}
+}
+
+static bool has_unsold_since(const struct host_gpu *gpu, int64_t since_ms)
+{
+	const struct vgpu *v = gpu->vgpus;
+
+	while (v && (!v->found || v->contract.created_ms < since_ms))
+		v = v->next;
+	return v;
+}
+
+/* Updates an open offer with the caps that can be funded now. */
+static void restate_offer(struct tick *tick, struct host_gpu *gpu, struct offer *offer,
+			  const struct offer_limits *limits, struct instant now)
+{
+	int funded_pct[OFFERED_MAX];
+
+	if (!selling_may_close(tick->sales, offer, now))
+		return;
+	/*
+	 * A vGPU that was created externally for this offer already has a cap, so no second cap is
+	 * funded.
+	 */
+	if (has_unsold_since(gpu, offer->created_ms))
+		return;
+	round_view(tick, gpu);
+	for (int i = 0; i < offer->n_flavors; i++)
+		funded_pct[i] =
+			tick->settings->policy->fund(&tick->settings->params, &gpu->view,
+						     &offer->flavors[i].terms, &tick->round->out);
+	offers_restate(tick->sales->offers, offer, funded_pct, limits, now);
+}
+
+/*
+ * Returns the part of this period that shows nothing about a sale on probation: the newcomer does
+ * not exist, or the GPU may serve nothing.
+ */
+static uint64_t unserved_ns(const struct tick *tick, const struct host_gpu *gpu,
+			    const struct offer *offer)
+{
+	const struct vgpu *newcomer = offer ? host_gpu_find_vgpu(gpu, offer->vgpu) : NULL;
+	bool unserved = !gpu->telemetry_valid || service_is_missing(&gpu->promise.service) ||
+			(newcomer && !newcomer->device);
+
+	return unserved ? period_ns(tick) : 0;
+}
+
+static void count_gpu(struct tick *tick, struct host_gpu *gpu, struct instant now)
+{
+	struct offer *offer = offers_live(tick->sales->offers, gpu->config.name);
+	struct offer_limits limits = {
+		.min_newcomer_pct = tick->settings->params.min_newcomer_pct,
+		.broken_pct = tick->settings->config.offer.probation_broken_pct,
+	};
+	struct offer_period period = {.severe = offer_is_severe(&gpu->view),
+				      .unserved_ns = unserved_ns(tick, gpu, offer)};
+
+	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
+		if (v->device)
+			count_vgpu(tick, gpu, v, &period, now.wall_ms);
+		v->newcomer = offer && offer->life.state == OFFER_PROBATION &&
+			      strcmp(offer->vgpu, v->contract.id) == 0;
+	}
+	selling_tick(tick->sales, gpu, now);
+	if (offer && offer->life.state == OFFER_OPEN)
+		restate_offer(tick, gpu, offer, &limits, now);
+	offers_tick(tick->sales->offers, gpu->config.name, &period, &limits, now);
+}
+
+/* @rewrite: write an unchanged ceiling too, because another program may have changed it. */
+static void set_ceiling(struct tick *tick, struct host_gpu *gpu, struct vgpu *v, bool rewrite)
+{
+	int r;
+
+	if (rewrite)
+		v->ceiling_pct = 0;
+	r = actuate_ceiling(&tick->caps->actuator, gpu, v);
+	if (r == -EOPNOTSUPP && gpu->traits.no_ceiling)
+		; /* gover.conf(5) says that the backend has none */
+	else if (r == -EOPNOTSUPP && r != v->ceiling_errno)
+		log_notice("vGPU %s: the kernel has no cap_ceiling: its ceiling stays at the "
+			   "initial cap of the kernel",
+			   v->contract.id);
+	else if (r < 0 && r != v->ceiling_errno)
+		log_warning("vGPU %s: its ceiling cannot be written: %s", v->contract.id,
+			    strerror(-r));
+	v->ceiling_errno = r;
+}
+
+static void note_sharing(struct host_gpu *gpu, const struct gpu_io_sweep *sweep)
+{
+	const char *name = gpu->config.name;
+	int r = sweep->sharing_result;
+
+	if (r > 0 && r != gpu->sharing_result)
+		log_warning("GPU %s: its sharing was changed externally to %s and is set again",
+			    name, sweep->sharing_was);
+	else if (r < 0 && r != gpu->sharing_result)
+		log_error("GPU %s: its sharing cannot be checked or set again: %s", name,
+			  strerror(-r));
+	gpu->sharing_result = r;
+}
+
+/* @sweep and @late: see sample_gpu() */
+static void act_on_gpu(struct tick *tick, struct host_gpu *gpu, const struct gpu_io_sweep *sweep,
+		       bool late, bool gap, struct instant now)
+{
+	unsigned place = 0; /* spreads the rewrites over the periods */
+
+	gpu->lost_vgpu = false;
+	if (sweep && sweep->lists) {
+		note_sharing(gpu, sweep);
+		adopt_listed(tick->caps, gpu, sweep, now);
+	}
+	sample_gpu(tick, gpu, sweep, late, now);
+	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
+		const struct gpu_io_sample *sample =
+			sweep && v->device ? sample_of(sweep, v) : NULL;
+
+		cap_check_sample(tick->caps, gpu, v, gap || late, now);
+		if (sample)
+			note_lease(v, sample);
+		v->sampled_cap_pct = v->cap_pct;
+		if (!sweep || !v->device || gpu->mode == GPU_MODE_OBSERVE)
+			continue;
+		if (!v->found)
+			(void)actuate_memory(&tick->caps->actuator, gpu, v, v->contract.memory_mib);
+		set_ceiling(tick, gpu, v, (tick->host->ticks + place++) % CEILING_PERIODS == 0);
+	}
+	if (sweep)
+		round_adopt_caps(tick, gpu, now);
+	promises_read_service(tick, gpu, gap || late || !sweep, now);
+	decide(tick, gpu, gap || late || !sweep, sweep, now);
+	round_migrate(tick, gpu);
+}
+
+/* A GPU that was opened after the start has contracts whose vGPUs are not adopted yet. */
+static void adopt_opened(struct tick *tick, struct host_gpu *gpu, struct instant now)
+{
+	adopt_gpu(tick->caps, gpu, now);
+	gpus_open_igt(gpu, &tick->settings->config);
+}
+
+static void open_closed(struct tick *tick, struct instant now)
+{
+	struct host_gpu *found;
+
+	for (int i = 0; i < tick->host->n_gpus; i++)
+		if (!tick->host->gpus[i].open && gpus_retry_open(&tick->host->gpus[i], now))
+			adopt_opened(tick, &tick->host->gpus[i], now);
+	while ((found = gpus_find_absent(tick->host, now)))
+		adopt_opened(tick, found, now);
+}
+
+/*
+ * Starts the sweeps of all GPUs, then waits for each of them, but for no GPU longer than
+ * sweep_wait_ns() after the start of the tick.
+ */
+static void act_on_gpus(struct tick *tick, bool gap, struct instant now)
+{
+	const struct gpu_io_sweep *late[GPUS_MAX];
+	bool started[GPUS_MAX];
+	uint64_t begun_ns = clock_now().mono_ns;
+
+	open_closed(tick, now);
+	for (int i = 0; i < tick->host->n_gpus; i++) {
+		struct host_gpu *gpu = &tick->host->gpus[i];
+
+		gpus_follow_paper_mode(gpu, tick->settings->config.params.paper_mode);
+		late[i] = take_late_sweep(tick, gpu);
+		started[i] = !late[i] && start_sweep(tick, gpu, now);
+	}
+	for (int i = 0; i < tick->host->n_gpus; i++) {
+		struct host_gpu *gpu = &tick->host->gpus[i];
+		const struct gpu_io_sweep *sweep = late[i];
+
+		if (started[i])
+			sweep = gpu_io_take_sweep(gpu->io, left_ms(tick, begun_ns));
+		act_on_gpu(tick, gpu, sweep, late[i], gap, now);
+		if (late[i])
+			(void)start_sweep(tick, gpu, now);
+	}
+}
+
+static void account_gpu(struct tick *tick, struct host_gpu *gpu, struct instant now)
+{
+	count_gpu(tick, gpu, now);
+	tick_alerts_gpu(tick, gpu, now);
+	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
+		v->write_errno = 0; /* the alert has already reported the error */
+}
+
+static void time_tick(struct host *host, uint64_t due_ns)
+{
+	uint64_t us = (clock_now().mono_ns - due_ns) / 1000;
+
+	host->tick_us[host->n_tick_us++ % TICKS_TIMED] =
+		us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
+	host_count_delay(&host->tick_duration, (double)us / 1e6);
+}
+
+/*
+ * Sends the FPS limit of each vGPU to its programs. An error is ignored, because each tick sends
+ * the limits again.
+ */
+static void send_fps_limits(struct tick *tick)
+{
+	for (int i = 0; i < tick->host->n_gpus; i++)
+		for (const struct vgpu *v = tick->host->gpus[i].vgpus; v; v = v->next) {
+			double fps = v->contract.fps_limit;
+			double period_ns = fps > 1 ? NS_PER_S / fps : NS_PER_S;
+
+			fps_hub_limit(tick->caps->frames.hub, v->contract.id,
+				      fps > 0 ? (uint64_t)(period_ns + 0.5) : 0);
+		}
+}
+
+static void expire_silences(struct tick *tick, struct instant now)
+{
+	struct db_silence silence;
+	bool expired = false;
+
+	while (silences_expire(&tick->recorder->silences, now.wall_ms, &silence)) {
+		silence.ended_ms = now.wall_ms;
+		record_silence(tick->recorder, &silence, now);
+		expired = true;
+	}
+	/* Otherwise it would be in force again after a restart if the clock is set back. */
+	if (expired)
+		save_soon(tick->store);
+}
+
+void period_run(struct tick *tick, struct instant now, bool gap)
+{
+	if (tick->caps->frames.hub) {
+		send_fps_limits(tick);
+		fps_hub_collect(tick->caps->frames.hub);
+	}
+	act_on_gpus(tick, gap, now);
+	time_tick(tick->host, tick->next_ns);
+	for (int i = 0; i < tick->host->n_gpus; i++)
+		account_gpu(tick, &tick->host->gpus[i], now);
+	ledger_tick(tick, now);
+	learned_tick(tick);
+	frames_scan(&tick->caps->frames, now);
+	tick_alerts_host(tick, now);
+	notify_tick(tick->notifier, now);
+	observers_pass(&tick->recorder->observers, conditions, tick->recorder->alerts, now);
+	expire_silences(tick, now);
+	alerts_end_tick(tick->recorder->alerts, now.wall_ms, gap);
+	for (int i = 0; i < tick->host->n_gpus; i++)
+		selling_tick(tick->sales, &tick->host->gpus[i], now);
+	tick->host->ticked = now;
+	tick->host->ticks++;
+	tick->host->gaps += gap;
+	tick->host->ready = true;
+	observers_pass(&tick->recorder->observers, tick, tick->host, gap, now);
+}

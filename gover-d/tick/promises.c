@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* Passes the facts of the host to policy/promise/. */
+#include "gover-d/sale/selling.h"
+#include "gover-d/tick/promises.h"
+#include "gover-d/tick/round.h"
+
+/* What a backend sees is certain; what a program reports is a hint. */
+static enum service_ask what_it_asks(const struct monitor_row *row)
+{
+	if (row->ask == GPU_ASK_NOTHING)
+		return SERVICE_ASK_NOTHING;
+	if (row->ask == GPU_ASK_WORK || row->present == FPS_PRESENT_WAITS)
+		return SERVICE_ASK_WAITS;
+	return row->present == FPS_PRESENT_OUTSIDE ? SERVICE_ASK_OUTSIDE : SERVICE_ASK_UNKNOWN;
+}
+
+static void read_service(const struct host_gpu *gpu, struct vgpu *v)
+{
+	struct service_vgpu *service = &v->promise.service;
+
+	service->dt_s = v->row.dt_s;
+	service->target = v->found ? 0 : host_terms(gpu, &v->contract).target_fps;
+	service->rate_valid = v->row.fps_valid;
+	service->rate = v->row.fps;
+	service->busy_valid = v->row.busy_valid;
+	service->load = v->row.load;
+	service->delivered = v->row.fps_seen;
+	service->ask = what_it_asks(&v->row);
+}
+
+/* The state of its programs is unknown now, and the open offer depended on their reports. */
+static void note_reporter(struct tick *tick, const struct host_gpu *gpu, struct vgpu *v,
+			  struct instant now)
+{
+	if (v->reported && !v->row.fps_valid && v->promise.service.target > 0)
+		selling_close(tick->sales, gpu, now,
+			      "the frame reports of the programs of vGPU %s have ended",
+			      v->contract.id);
+	v->reported = v->row.fps_valid;
+}
+
+void promises_read_service(struct tick *tick, struct host_gpu *gpu, bool late, struct instant now)
+{
+	struct service_vgpu *vgpus[POLICY_VGPUS_MAX];
+	int n = 0;
+
+	for (struct vgpu *v = gpu->vgpus; v && n < POLICY_VGPUS_MAX; v = v->next) {
+		if (!v->device)
+			continue;
+		read_service(gpu, v);
+		if (!late)
+			note_reporter(tick, gpu, v, now);
+		vgpus[n++] = &v->promise.service;
+	}
+	service_step(vgpus, n, round_period_s(tick, gpu), &gpu->promise.service);
+}
+
+void promises_judge(struct tick *tick, struct host_gpu *gpu, struct instant now)
+{
+	const struct plan_round *round = tick->round;
+	struct promise_vgpu *vgpus[POLICY_VGPUS_MAX];
+
+	gpu->promise.telemetry_valid = gpu->telemetry_valid;
+	gpu->promise.acts = gpu->mode == GPU_MODE_ACT && !tick->settings->dry_run;
+	gpu->promise.observes = gpu->traits.observes;
+	gpu->promise.hard_caps = gpu->traits.share == GPU_HARD_CAP;
+	for (int i = 0; i < gpu->view.n_vgpus; i++) {
+		struct vgpu *v = round->viewed[i];
+
+		vgpus[i] = &v->promise;
+		v->promise.dt_s = v->row.dt_s;
+		v->promise.foreign = v->foreign;
+		v->promise.write_failed = v->write_errno || round_failed_lately(v, now);
+	}
+	promise_step(&tick->settings->params, &tick->settings->config.promise, &gpu->view,
+		     &gpu->promise, vgpus);
+	for (int i = 0; i < gpu->view.n_vgpus; i++) {
+		struct vgpu *v = round->viewed[i];
+
+		if (v->promise.state == PROMISE_KEPT)
+			v->broken_since_ms = 0;
+		else if (v->promise.state == PROMISE_BROKEN && v->broken_since_ms == 0)
+			v->broken_since_ms = now.wall_ms;
+	}
+}
+
+void promises_resume(struct tick *tick)
+{
+	for (size_t i = 0; i < alerts_count(tick->recorder->alerts); i++) {
+		const struct alert *alert = alerts_at(tick->recorder->alerts, i);
+		struct vgpu *v = host_find_vgpu(tick->host, alert->vgpu, NULL);
+
+		if (alert->kind != ALERT_PROMISE_BROKEN || alert->cleared_ms || !v)
+			continue;
+		promise_resume(&v->promise, &tick->settings->config.promise,
+			       promise_cause_find(alert->cause));
+		v->broken_since_ms = alert->raised_ms;
+	}
+}
