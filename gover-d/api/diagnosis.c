@@ -54,7 +54,7 @@ static void add_numbers(json_t *o, const struct host_gpu *gpu, const struct vgpu
 	encode_add_rate(o, "fps", "rate", terms.counts_work,
 			v->device && t->rate_seen ? t->rate : NAN);
 	encode_add_rate(o, "target_fps", "target_rate", terms.counts_work, terms.target_fps);
-	json_encode_add(o, "cap_pct", v->device ? json_integer(v->cap_pct) : json_null());
+	json_encode_add(o, "cap_pct", v->device ? json_integer(v->cap.pct) : json_null());
 	json_encode_add(o, "initial_cap_pct", json_integer(terms.initial_cap_pct));
 	json_encode_add(o, "load_pct", json_encode_number(seen ? t->load_pct : NAN));
 	json_encode_add(o, "wanted_pct", json_encode_number(seen ? t->want_pct : NAN));

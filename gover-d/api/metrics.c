@@ -365,7 +365,7 @@ static double share_error(const struct vgpu_tally *tally)
 #define VGPU_METRICS(METRIC, TWIN)                                                                 \
 	TWIN(gover_vgpu_cap_ratio, gover_vgpu_cap_percent,                                         \
 	     "Cap in force of the vGPU, as a fraction of the GPU.", "Cap in force of the vGPU.",   \
-	     v->device ? v->cap_pct : NAN)                                                         \
+	     v->device ? v->cap.pct : NAN)                                                         \
 	TWIN(gover_vgpu_initial_cap_ratio, gover_vgpu_initial_cap_percent,                         \
 	     "Sold cap of the vGPU, as a fraction of the GPU.", "Sold cap of the vGPU.",           \
 	     v->contract.terms.initial_cap_pct)                                                    \

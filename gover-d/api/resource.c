@@ -231,8 +231,8 @@ static void add_sample(json_t *o, const struct vgpu *vgpu, bool work)
 {
 	const struct monitor_row *row = &vgpu->row;
 
-	json_encode_add(o, "cap_pct", json_integer(vgpu->cap_pct));
-	json_encode_add(o, "expected_cap_pct", json_integer(vgpu->expected_cap_pct));
+	json_encode_add(o, "cap_pct", json_integer(vgpu->cap.pct));
+	json_encode_add(o, "expected_cap_pct", json_integer(vgpu->cap.expected_pct));
 	json_encode_add(o, "load_pct", percent_if(row->busy_valid, row->load));
 	json_encode_add(o, "util_pct", percent_if(row->busy_valid, row->util));
 	add_deliveries(o, row, work);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "db/db.h"
 #include "gover-d/cap/actuate.h"
 #include "gover-d/record/history.h"
@@ -18,7 +19,7 @@ bool actuate_is_ours(const struct actuator *actuator, const struct vgpu *vgpu, i
 {
 	int last_pct, intent_pct;
 
-	return cap_pct == vgpu->expected_cap_pct ||
+	return cap_pct == vgpu->cap.expected_pct ||
 	       (cap_journal_get(actuator->journal, vgpu->contract.id, &last_pct, &intent_pct) &&
 		cap_pct == intent_pct);
 }
@@ -30,7 +31,7 @@ bool actuate_is_foreign(const struct actuator *actuator, const struct host_gpu *
 		return false;
 	if (!gpu->traits.observes && !actuate_is_ours(actuator, vgpu, *ret_cap_pct))
 		return true;
-	vgpu->expected_cap_pct = *ret_cap_pct;
+	cap_expect(&vgpu->cap, *ret_cap_pct);
 	return false;
 }
 
@@ -64,17 +65,6 @@ static void restore_record(struct cap_journal *journal, const char *id, bool kno
 		(void)cap_journal_remove(journal, id);
 }
 
-/* @in_force: the cap that was read back after an acknowledged write. */
-static void note_write(struct vgpu *vgpu, int before_pct, int to_pct, int in_force,
-		       struct instant now)
-{
-	if (in_force == to_pct)
-		kept_cap_note_write(&vgpu->kept, before_pct, to_pct);
-	else
-		kept_cap_note_loss(&vgpu->kept, to_pct, now.mono_ns);
-	vgpu->cap_waits = kept_cap_waits(&vgpu->kept, now.mono_ns);
-}
-
 /*
  * Writes the cap and reads back the cap in force. If the device was removed, the journal keeps the
  * last cap for the next device of this vGPU.
@@ -84,11 +74,11 @@ static void write_move(struct actuator *actuator, struct host_gpu *gpu, struct a
 {
 	struct vgpu *vgpu = move->vgpu;
 	const char *id = vgpu->contract.id;
-	int in_force = vgpu->expected_cap_pct, last_pct = 0, intent_pct = 0;
+	int in_force = vgpu->cap.expected_pct, last_pct = 0, intent_pct = 0;
 	bool known = cap_journal_get(actuator->journal, id, &last_pct, &intent_pct);
 	int r, r_read;
 
-	r = cap_journal_set(actuator->journal, id, vgpu->expected_cap_pct, move->to_pct);
+	r = cap_journal_set(actuator->journal, id, vgpu->cap.expected_pct, move->to_pct);
 	if (r == 0)
 		r = gpu_io_write_cap(gpu->io, vgpu->device, now.mono_ns, move->to_pct);
 	/* A failed write may still have changed the cap, so the cap is always read back. */
@@ -96,7 +86,7 @@ static void write_move(struct actuator *actuator, struct host_gpu *gpu, struct a
 	if (r == 0)
 		r = r_read;
 	if (r == 0)
-		note_write(vgpu, vgpu->expected_cap_pct, move->to_pct, in_force, now);
+		cap_note_write(&vgpu->cap, move->to_pct, in_force, now.mono_ns);
 	if (r == 0 && in_force != move->to_pct)
 		r = -EIO;
 	move->error = -r;
@@ -105,15 +95,14 @@ static void write_move(struct actuator *actuator, struct host_gpu *gpu, struct a
 	vgpu->tally.cap_writes++;
 	if (r_read == 0) {
 		move->read_back_pct = in_force;
-		vgpu->cap_pct = in_force == 0 ? 100 : in_force;
-		vgpu->expected_cap_pct = in_force;
+		cap_take(&vgpu->cap, in_force);
 		cap_journal_settle(actuator->journal, id, in_force);
 	} else {
 		/*
 		 * The cap in force is unknown: assume the larger of the old and the new cap. The
 		 * journal contains both, so neither will count as an external change.
 		 */
-		vgpu->cap_pct = move->to_pct > move->from_pct ? move->to_pct : move->from_pct;
+		cap_assume(&vgpu->cap, max_int(move->to_pct, move->from_pct));
 	}
 	if (r_read == -ENODEV)
 		restore_record(actuator->journal, id, known, last_pct, intent_pct);
@@ -168,7 +157,7 @@ static void write_increases(struct actuator *actuator, struct host_gpu *gpu,
 		}
 		move->to_pct = move->from_pct + grow;
 		write_move(actuator, gpu, move, cause, now);
-		budget -= move->vgpu->cap_pct - move->from_pct;
+		budget -= move->vgpu->cap.pct - move->from_pct;
 		if (move->error == 0 && move->to_pct != asked_pct)
 			move->error = ENOSPC;
 	}
@@ -220,7 +209,7 @@ int actuate_cap(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vg
 {
 	struct actuate_move move = {
 		.vgpu = vgpu,
-		.from_pct = vgpu->cap_pct,
+		.from_pct = vgpu->cap.pct,
 		.to_pct = cap_pct,
 		.read_back_pct = -1,
 	};
@@ -260,21 +249,10 @@ int actuate_plan_lease(const struct actuator *actuator, const struct host_gpu *g
 	if (actuator->settings->dry_run || !gpu_io_has_leases(gpu->io))
 		return -1;
 	/* In mode observe, do not end the leases of other programs. */
-	if (lease_ms == 0 && (vgpu->lease_off || (observed && !vgpu->renewed_ns)))
+	if (lease_ms == 0 &&
+	    (vgpu->cap.lease == CAP_LEASE_ENDED || (observed && vgpu->cap.lease != CAP_LEASE_RUNS)))
 		return -1;
 	return lease_ms;
-}
-
-int actuate_note_lease(struct vgpu *vgpu, int lease_ms, int result, uint64_t renewed_ns)
-{
-	if (result == -EOPNOTSUPP)
-		return 0;
-	vgpu->lease_unknown = result < 0 && !vgpu->renewed_ns;
-	if (result < 0)
-		return result;
-	vgpu->renewed_ns = lease_ms ? renewed_ns : 0;
-	vgpu->lease_off = lease_ms == 0;
-	return 0;
 }
 
 void actuate_lease(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
@@ -283,8 +261,8 @@ void actuate_lease(struct actuator *actuator, struct host_gpu *gpu, struct vgpu 
 	int lease_ms = actuate_plan_lease(actuator, gpu, vgpu);
 
 	if (lease_ms >= 0)
-		(void)actuate_note_lease(
-			vgpu, lease_ms, gpu_io_renew(gpu->io, vgpu->device, lease_ms), now.mono_ns);
+		(void)cap_note_lease(&vgpu->cap, lease_ms,
+				     gpu_io_renew(gpu->io, vgpu->device, lease_ms), now.mono_ns);
 }
 
 void actuate_initial_cap(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
@@ -300,12 +278,12 @@ void actuate_initial_cap(struct actuator *actuator, struct host_gpu *gpu, struct
 	 * The backend rejects a new initial cap after the first cap write. The old initial cap then
 	 * remains.
 	 */
-	r = gpu_io_write_initial_cap(gpu->io, vgpu->device, initial_cap_pct, vgpu->cap_pct);
+	r = gpu_io_write_initial_cap(gpu->io, vgpu->device, initial_cap_pct, vgpu->cap.pct);
 	if (r == 0)
-		vgpu->expected_cap_pct = vgpu->cap_pct;
+		cap_expect(&vgpu->cap, vgpu->cap.pct);
 	else if (gpu_io_read_initial_cap(gpu->io, vgpu->device, &is_pct) < 0 ||
 		 is_pct == initial_cap_pct)
-		vgpu->cap_unknown = true; /* perhaps only the cap was not written */
+		cap_set_unknown(&vgpu->cap, true); /* perhaps only the cap was not written */
 }
 
 int actuate_memory(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
@@ -385,8 +363,8 @@ int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu 
 		restore_record(actuator->journal, id, known, last_pct, intent_pct);
 		return r;
 	}
-	vgpu->identity = gpu_io_identity(gpu->io, vgpu->device);
-	vgpu->cap_pct = vgpu->expected_cap_pct = cap_pct;
+	cap_begin(&vgpu->cap, gpu_io_identity(gpu->io, vgpu->device));
+	cap_take(&vgpu->cap, cap_pct);
 	vgpu->memory_known = false;
 	vgpu->ceiling_pct = 0;
 	(void)actuate_ceiling(actuator, gpu, vgpu); /* the next tick tries again */

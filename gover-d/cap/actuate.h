@@ -42,14 +42,14 @@ struct actuate_move {
 bool actuate_is_ours(const struct actuator *actuator, const struct vgpu *vgpu, int cap_pct);
 /*
  * Reads the cap. Returns true if an external writer set it; otherwise stores it in
- * vgpu->expected_cap_pct. Returns false if the cap cannot be read.
+ * vgpu->cap.expected_pct. Returns false if the cap cannot be read.
  */
 bool actuate_is_foreign(const struct actuator *actuator, const struct host_gpu *gpu,
 			struct vgpu *vgpu, int *ret_cap_pct);
 
 /*
- * Applies @moves, which may be in any order, for @cause ("steal", ...). Sets cap_pct and
- * expected_cap_pct of each vGPU. If a decrease fails, less capacity is available for the increases.
+ * Applies @moves, which may be in any order, for @cause ("steal", ...). Sets cap.pct and
+ * cap.expected_pct of each vGPU. If a decrease fails, less capacity is available for the increases.
  * Returns 0, or -EIO if a move failed (see its error). -ESTALE: an external writer changed one of
  * these caps (see foreign_pct), and nothing was written.
  */
@@ -75,11 +75,6 @@ int actuate_restore(struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
  */
 int actuate_plan_lease(const struct actuator *actuator, const struct host_gpu *gpu,
 		       const struct vgpu *vgpu);
-/*
- * Stores the @result of a renewal to @lease_ms that began at @renewed_ns. Returns 0, or @result if
- * it is an error other than -EOPNOTSUPP.
- */
-int actuate_note_lease(struct vgpu *vgpu, int lease_ms, int result, uint64_t renewed_ns);
 /* Renews or ends the lease of the cap, if this is needed. The next sweep tries again on errors. */
 void actuate_lease(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
 		   struct instant now);

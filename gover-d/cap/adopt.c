@@ -10,7 +10,7 @@
 #include "base/xalloc.h"
 #include "db/db.h"
 #include "gover-d/cap/adopt.h"
-#include "gover-d/cap/cap.h"
+#include "gover-d/cap/caps.h"
 #include "gover-d/cap/frames.h"
 #include "gover-d/record/record.h"
 #include "gover-d/sale/selling.h"
@@ -26,14 +26,7 @@
 /* Forgets what the daemon knows about the earlier device of the vGPU. */
 static void begin_device(const struct host_gpu *gpu, struct vgpu *vgpu)
 {
-	uint64_t identity = gpu_io_identity(gpu->io, vgpu->device);
-
-	vgpu->anew = vgpu->identity && identity != vgpu->identity;
-	vgpu->identity = identity;
-	vgpu->renewed_ns = 0;
-	vgpu->lease_off = vgpu->lease_unknown = vgpu->cap_unknown = false;
-	vgpu->kept = (struct kept_cap){.open = false};
-	vgpu->cap_waits = false;
+	cap_begin(&vgpu->cap, gpu_io_identity(gpu->io, vgpu->device));
 	vgpu->memory_known = false;
 	vgpu->ceiling_pct = 0;
 }
@@ -78,7 +71,7 @@ static int attach_existing(struct caps *caps, struct host_gpu *gpu, struct vgpu 
 			initial_pct = found_pct == 0 ? 100 : found_pct;
 		vgpu->contract.terms.initial_cap_pct = initial_pct;
 	}
-	cap_adopt(caps, gpu, vgpu, found_pct, now);
+	caps_adopt(caps, gpu, vgpu, found_pct, now);
 	pass_labels(gpu, vgpu);
 	if (vgpu->removing)
 		log_notice("vGPU %s: its removal was interrupted; the vGPU exists, so its contract "
@@ -148,8 +141,8 @@ static void reserve_cap(const struct caps *caps, const struct host_gpu *gpu, str
 	int last_pct = 0, intent_pct;
 
 	(void)cap_journal_get(caps->actuator.journal, vgpu->contract.id, &last_pct, &intent_pct);
-	vgpu->cap_pct =
-		host_reserved_cap_pct(&caps->settings->params, gpu, &vgpu->contract, last_pct);
+	cap_assume(&vgpu->cap,
+		   host_reserved_cap_pct(&caps->settings->params, gpu, &vgpu->contract, last_pct));
 }
 
 /* Attaches the vGPU of a contract. If it does not exist, creates it again or forgets it. */
@@ -246,7 +239,7 @@ static void settle_alerts(struct caps *caps)
 		struct vgpu *vgpu = host_find_vgpu(caps->host, alert->vgpu, NULL);
 
 		if (alert->kind == ALERT_FOREIGN_WRITE && vgpu && vgpu->contract.held)
-			vgpu->foreign = true;
+			cap_set_foreign(&vgpu->cap, true);
 	}
 }
 
@@ -261,7 +254,7 @@ static void settle(struct caps *caps, size_t n_vgpus, struct instant now)
 
 	for (int i = 0; i < caps->host->n_gpus; i++) {
 		for (const struct vgpu *v = caps->host->gpus[i].vgpus; v; v = v->next, adopted++)
-			foreign = foreign || v->foreign;
+			foreign = foreign || v->cap.foreign;
 	}
 	if (foreign || adopted != n_vgpus)
 		save_soon(caps->store);
@@ -327,11 +320,11 @@ static void hold_unknown(struct caps *caps, const struct host_gpu *gpu, struct v
 			 struct instant now)
 {
 	vgpu->contract.held = true;
-	vgpu->contract.held_cap_pct = vgpu->cap_pct;
+	vgpu->contract.held_cap_pct = vgpu->cap.pct;
 	record_decision(caps->recorder, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
 			"the contract of vGPU %s on GPU %s is lost: the vGPU is on hold at its cap "
 			"of %d %% until it is released",
-			vgpu->contract.id, gpu->config.name, vgpu->cap_pct);
+			vgpu->contract.id, gpu->config.name, vgpu->cap.pct);
 }
 
 int adopt_found(struct caps *caps, struct host_gpu *gpu, const char *id, int initial_cap_pct,
@@ -491,7 +484,7 @@ void adopt_lose(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu, stru
 	alerts_vgpu_changed(caps->recorder->alerts, vgpu->contract.id);
 	gpu_io_detach(gpu->io, vgpu->device);
 	vgpu->device = NULL;
-	vgpu->renewed_ns = 0;
+	cap_end(&vgpu->cap);
 	/* a missing vGPU must not count as overloaded */
 	memset(&vgpu->view, 0, sizeof(vgpu->view));
 	memset(&vgpu->promise, 0, sizeof(vgpu->promise));

@@ -6,7 +6,7 @@
 #ifndef GOVER_D_CAP_ADOPT_H
 #define GOVER_D_CAP_ADOPT_H
 
-#include "gover-d/cap/cap.h"
+#include "gover-d/cap/caps.h"
 #include "gover-d/store/contracts.h"
 
 /*

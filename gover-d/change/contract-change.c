@@ -126,9 +126,9 @@ static int check_hold(struct host_gpu *gpu, const struct contract *c, struct err
 static int plan_reserve(struct changes *changes, struct host_gpu *gpu, struct plan_round *round,
 			const struct vgpu *vgpu, const struct contract *c, int *ret_largest_pct)
 {
-	int cap_pct = host_reserved_cap_pct(&changes->settings->params, gpu, c, vgpu->cap_pct);
+	int cap_pct = host_reserved_cap_pct(&changes->settings->params, gpu, c, vgpu->cap.pct);
 
-	return policy_reserve(&changes->settings->params, &gpu->view, vgpu->cap_pct, cap_pct,
+	return policy_reserve(&changes->settings->params, &gpu->view, vgpu->cap.pct, cap_pct,
 			      &round->out, ret_largest_pct);
 }
 
@@ -139,7 +139,7 @@ static int plan_cap(struct changes *changes, struct host_gpu *gpu, struct plan_r
 	const struct policy_terms terms = host_terms(gpu, c);
 	int largest_pct = 0, index = 0, r;
 
-	if (c->held && c->held_cap_pct == vgpu->cap_pct)
+	if (c->held && c->held_cap_pct == vgpu->cap.pct)
 		return 0;
 	while (vgpu->device && round->viewed[index] != vgpu)
 		index++;
@@ -223,11 +223,11 @@ void contract_change_commit(struct changes *changes, struct host_gpu *gpu, struc
 	vgpu->contract = *c;
 	vgpu->contract.labels = labels;
 	if (!c->held)
-		vgpu->foreign = false;
+		cap_set_foreign(&vgpu->cap, false);
 	if (!vgpu->device) {
 		/* The next tick makes room for it. */
-		vgpu->cap_pct =
-			host_reserved_cap_pct(&changes->settings->params, gpu, c, vgpu->cap_pct);
+		cap_assume(&vgpu->cap, host_reserved_cap_pct(&changes->settings->params, gpu, c,
+							     vgpu->cap.pct));
 		return;
 	}
 	actuate_initial_cap(&changes->caps->actuator, gpu, vgpu, c->terms.initial_cap_pct);

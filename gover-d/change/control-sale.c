@@ -59,7 +59,7 @@ static int attach(struct changes *changes, const struct sale *sale, struct host_
 	record_decision(changes->recorder, gpu, vgpu, DECISION_ADD, DECISION_NOTED, now,
 			"vGPU %s existed without a contract and with a cap of %d %%; its contract "
 			"is %d %% now",
-			contract.id, vgpu->cap_pct, contract.terms.initial_cap_pct);
+			contract.id, vgpu->cap.pct, contract.terms.initial_cap_pct);
 	contract_change_commit(changes, gpu, vgpu, &contract, now);
 	vgpu->found = false;
 	return 0;

@@ -42,7 +42,7 @@ static void record_change(struct changes *changes, struct host_gpu *gpu, struct 
 	} else if (fields & CONTRACT_HELD) {
 		record_decision(changes->recorder, gpu, vgpu, DECISION_RELEASE, DECISION_NOTED, now,
 				"an operator released vGPU %s; its cap is %d %%", c->id,
-				vgpu->cap_pct);
+				vgpu->cap.pct);
 	} else {
 		contract_list_names(fields, changed, sizeof(changed));
 		record_decision(
@@ -83,7 +83,7 @@ static int plan_change(struct changes *changes, struct change *change, struct er
 		r = contract_change_check_flavor(changes, &c->values, reterr);
 	if (r != 0)
 		return r;
-	c->cap_pct = vgpu->cap_pct;
+	c->cap_pct = vgpu->cap.pct;
 	c->merged = vgpu->contract;
 	merge(c, &c->merged);
 	if ((c->fields & CONTRACT_HELD_CAP) && !c->merged.held)
@@ -232,7 +232,7 @@ static int apply_removal(struct changes *changes, struct change *change, struct 
 	host_gpu_remove(gpu, vgpu);
 	record_decision(changes->recorder, gpu, vgpu, DECISION_REMOVE, DECISION_WRITTEN, now,
 			"vGPU %s and its contract of %d %% were removed; its cap was %d %%", id,
-			vgpu->contract.terms.initial_cap_pct, vgpu->cap_pct);
+			vgpu->contract.terms.initial_cap_pct, vgpu->cap.pct);
 	frames_forget(&changes->caps->frames, id);
 	offers_vgpu_removed(changes->sales->offers, id, now);
 	alerts_vgpu_removed(changes->recorder->alerts, id);

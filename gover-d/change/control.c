@@ -61,10 +61,10 @@ static void end_observation(struct changes *changes, struct host_gpu *gpu)
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
 		if (!v->device)
 			continue;
-		v->cap_unknown = true;
+		cap_set_unknown(&v->cap, true);
 		if (!changes->settings->dry_run)
 			cap_journal_settle(changes->caps->actuator.journal, v->contract.id,
-					   v->expected_cap_pct);
+					   v->cap.expected_pct);
 	}
 }
 

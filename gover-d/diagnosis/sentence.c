@@ -80,7 +80,7 @@ static const struct vgpu *heaviest_excess(const struct subject *s)
 	double most = 0;
 
 	for (const struct vgpu *v = s->gpu->vgpus; v; v = v->next) {
-		double excess = 100 * v->row.load - v->cap_pct;
+		double excess = 100 * v->row.load - v->cap.pct;
 
 		if (v == s->vgpu || !v->device || !v->row.busy_valid || excess <= most)
 			continue;
@@ -97,7 +97,7 @@ static void add_caps_not_enforced(const struct subject *s, struct diagnosis *d)
 	ADD(d, "the scheduler of GPU %s does not enforce the caps", gpu_of(s));
 	if (other)
 		ADD(d, " (vGPU %s uses %.0f %% of the GPU with a cap of %d %%)", other->contract.id,
-		    100 * other->row.load, other->cap_pct);
+		    100 * other->row.load, other->cap.pct);
 	FIX(d, "enable the vGPU scheduler of GPU %s", gpu_of(s));
 	COMMAND(d, "gover-ctl doctor");
 }
@@ -108,7 +108,7 @@ static void add_guest_limit(const struct subject *s, struct diagnosis *d)
 
 	ADD(d,
 	    "the guest is the limit, because it uses only %.1f %% of the GPU with a cap of %d %%",
-	    t->load_pct, s->vgpu->cap_pct);
+	    t->load_pct, s->vgpu->cap.pct);
 	FIX(d, "find the limit inside the guest: CPU, memory, network or a frame limiter; a larger "
 	       "cap does not help");
 	COMMAND(d, "gover-ctl history %s --from -10m", id_of(s));
@@ -117,7 +117,7 @@ static void add_guest_limit(const struct subject *s, struct diagnosis *d)
 static void add_foreign_cap(const struct subject *s, struct diagnosis *d)
 {
 	ADD(d, "another program set the cap to %d %%, and gover-d does not overwrite it",
-	    s->vgpu->cap_pct);
+	    s->vgpu->cap.pct);
 	FIX(d, "stop the other program, then release the vGPU");
 	COMMAND(d, "gover-ctl vgpu release %s", id_of(s));
 }
@@ -126,12 +126,12 @@ static void add_held(const struct subject *s, struct diagnosis *d)
 {
 	if (!s->vgpu->contract.held) {
 		ADD(d, "the driver does not keep the caps that are written, and the cap is %d %%",
-		    s->vgpu->cap_pct);
+		    s->vgpu->cap.pct);
 		FIX(d, "see the alert write_failed");
 		COMMAND(d, "gover-ctl alerts");
 		return;
 	}
-	ADD(d, "an operator holds its cap at %d %%", s->vgpu->cap_pct);
+	ADD(d, "an operator holds its cap at %d %%", s->vgpu->cap.pct);
 	FIX(d, "release the vGPU");
 	COMMAND(d, "gover-ctl vgpu release %s", id_of(s));
 }
@@ -139,7 +139,7 @@ static void add_held(const struct subject *s, struct diagnosis *d)
 /* A program that does not use its whole cap is also limited by something else. */
 static bool uses_whole_cap(const struct subject *s)
 {
-	return s->vgpu->promise.track.load_pct >= SATURATED * s->vgpu->cap_pct;
+	return s->vgpu->promise.track.load_pct >= SATURATED * s->vgpu->cap.pct;
 }
 
 /* Returns the cap that the target needs, also above the contract; 0: unknown. */
@@ -185,7 +185,7 @@ static void add_contract_too_small(const struct subject *s, struct diagnosis *d)
 		ADD(d, ", which needs about %.0f %%", need);
 	else if (!uses_whole_cap(s))
 		ADD(d, ", and the guest limits it too, because it uses only %.0f %% of its cap",
-		    100 * s->vgpu->promise.track.load_pct / s->vgpu->cap_pct);
+		    100 * s->vgpu->promise.track.load_pct / s->vgpu->cap.pct);
 	if (cap_pct <= 100) {
 		FIX(d,
 		    "sell at least %d %% of the GPU, or lower the target to the %.6g %s that it "
@@ -225,7 +225,7 @@ static void add_not_acting(const struct subject *s, struct diagnosis *d)
 
 static void add_cap_write_failed(const struct subject *s, struct diagnosis *d)
 {
-	ADD(d, "a cap could not be written, so its cap stays at %d %%", s->vgpu->cap_pct);
+	ADD(d, "a cap could not be written, so its cap stays at %d %%", s->vgpu->cap.pct);
 	FIX(d, "remove the error that the log contains for each write");
 	COMMAND(d, "journalctl -u gover-d GOVER_VGPU=%s", id_of(s));
 }
@@ -258,11 +258,11 @@ static int floor_pct(const struct subject *s, const struct vgpu *v)
 static void add_reason(const struct subject *s, const struct vgpu *v, struct diagnosis *d)
 {
 	if (v->contract.held)
-		ADD(d, "%s is held at %d %%", v->contract.id, v->cap_pct);
-	else if (v->cap_pct - floor_pct(s, v) < s->gpu->traits.step_pct)
+		ADD(d, "%s is held at %d %%", v->contract.id, v->cap.pct);
+	else if (v->cap.pct - floor_pct(s, v) < s->gpu->traits.step_pct)
 		ADD(d, "%s is at its floor of %d %%", v->contract.id, floor_pct(s, v));
 	else
-		ADD(d, "%s needs its cap of %d %%", v->contract.id, v->cap_pct);
+		ADD(d, "%s needs its cap of %d %%", v->contract.id, v->cap.pct);
 }
 
 static void add_donors_at_floor(const struct subject *s, struct diagnosis *d)
@@ -315,7 +315,7 @@ static void add_policy_idle(const struct subject *s, struct diagnosis *d)
 
 static void add_adjusting(const struct subject *s, struct diagnosis *d)
 {
-	ADD(d, "gover-d is raising its cap (%d %% now)", s->vgpu->cap_pct);
+	ADD(d, "gover-d is raising its cap (%d %% now)", s->vgpu->cap.pct);
 	FIX(d, "wait: the next periods show whether the cap becomes sufficient");
 	COMMAND(d, "gover-ctl why %s", id_of(s));
 }
@@ -432,7 +432,7 @@ static void add_service(const struct subject *s, struct diagnosis *d)
 		ADD(d, "reports no %s (target %.6g %s)", s->terms.counts_work ? "work" : "frames",
 		    target, s->unit);
 	else if (v->promise.state == PROMISE_BROKEN)
-		ADD(d, "uses its whole cap of %d %% and has bought %d %% of the GPU", v->cap_pct,
+		ADD(d, "uses its whole cap of %d %% and has bought %d %% of the GPU", v->cap.pct,
 		    s->terms.initial_cap_pct);
 	else
 		ADD(d, "uses %.1f %% of the GPU", v->promise.track.load_pct);
@@ -487,7 +487,7 @@ void diagnose(const struct config *config, const struct host_gpu *gpu, const str
 	}
 	add_service(&subject, ret_diagnosis);
 	if (cause == PROMISE_NO_CAUSE) {
-		ADD(ret_diagnosis, " with a cap of %d %% (sold %d %%)", vgpu->cap_pct,
+		ADD(ret_diagnosis, " with a cap of %d %% (sold %d %%)", vgpu->cap.pct,
 		    subject.terms.initial_cap_pct);
 	} else {
 		ADD(ret_diagnosis, ": ");

@@ -194,7 +194,7 @@ int host_gpu_sum_cap_pct(const struct host_gpu *gpu)
 
 	for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
 		if (v->device)
-			sum += v->cap_pct;
+			sum += v->cap.pct;
 	return sum;
 }
 
@@ -204,7 +204,7 @@ int host_gpu_reserved_cap_pct(const struct host_gpu *gpu)
 
 	for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
 		if (!v->device)
-			sum += v->cap_pct;
+			sum += v->cap.pct;
 	return sum;
 }
 

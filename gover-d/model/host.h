@@ -14,7 +14,7 @@
 #include "base/id.h"
 #include "db/db.h"
 #include "gover-d/model/contract.h"
-#include "gover-d/model/kept-cap.h"
+#include "gover-d/model/cap.h"
 #include "gpu/io.h"
 #include "monitor/monitor.h"
 #include "policy/policy.h"
@@ -54,30 +54,12 @@ struct vgpu {
 	bool listed; /* the last listing of the backend contained the vGPU */
 	/* device of the backend; NULL: the vGPU does not exist (alert vgpu_missing) */
 	struct gpu_vgpu *device;
-	uint64_t identity; /* of the device attached last (gpu_ops.identity); 0: unknown */
-	/* the device was created again under this id, and its first cap is not judged yet */
-	bool anew;
-	/* cap last written; reading a different cap means an external change */
-	int expected_cap_pct;
-	/*
-	 * cap last read or written; 100 if the vGPU has no limit. While the vGPU does not exist:
-	 * the cap that is reserved for its return
-	 */
-	int cap_pct;
+	struct cap cap;
 	int sampled_cap_pct;  /* cap at the time of the last sample */
-	bool foreign;	      /* on hold because of an external change of the cap */
 	uint64_t read_ns;     /* time of the last valid reading of busy time; 0: none */
 	uint64_t cap_read_ns; /* time after the last reading of the cap */
 	int sweep_place;      /* 1 + index in the samples of the last sweep; 0: never swept */
-	uint64_t renewed_ns;  /* time of the last renewal of the lease; 0: no lease */
-	bool lease_off;	      /* the daemon has ended the lease */
-	/* the daemon could not set a lease, so a lease that another program has set may end */
-	bool lease_unknown;
-	int lease_errno; /* negative errno of the last renewal; the same error is logged once */
-	/* The origin of the cap in force is unknown (CAP_UNKNOWN); its lease may have ended. */
-	bool cap_unknown;
-	struct kept_cap kept;
-	bool cap_waits;	   /* kept_cap_waits() in this tick: no policy changes the cap */
+	int lease_errno;   /* negative errno of the last renewal; the same error is logged once */
 	bool memory_known; /* the limit of device memory in force is memory_mib */
 	int memory_mib;
 	int ceiling_pct;   /* ceiling last written with guarantees; 0: none yet */

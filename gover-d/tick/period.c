@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "gover-d/cap/adopt.h"
-#include "gover-d/cap/cap.h"
+#include "gover-d/cap/caps.h"
 #include "gover-d/cap/frames.h"
 #include "gover-d/cap/gpus.h"
 #include "gover-d/record/notify.h"
@@ -103,8 +103,8 @@ static void note_lease(struct vgpu *v, const struct gpu_io_sample *sample)
 	if (sample->renew_error == -ENODEV)
 		return; /* a vGPU that has vanished is detected by its reading */
 	if (sample->lease_ms >= 0)
-		r = actuate_note_lease(v, sample->lease_ms, sample->renew_error,
-				       sample->renewed_ns);
+		r = cap_note_lease(&v->cap, sample->lease_ms, sample->renew_error,
+				   sample->renewed_ns);
 	if (r < 0 && r != v->lease_errno)
 		log_warning("vGPU %s: the lease of its cap cannot be renewed: %s", v->contract.id,
 			    strerror(-r));
@@ -420,10 +420,10 @@ static void act_on_gpu(struct tick *tick, struct host_gpu *gpu, const struct gpu
 		const struct gpu_io_sample *sample =
 			sweep && v->device ? sample_of(sweep, v) : NULL;
 
-		cap_check_sample(tick->caps, gpu, v, gap || late, now);
+		caps_check_sample(tick->caps, gpu, v, gap || late, now);
 		if (sample)
 			note_lease(v, sample);
-		v->sampled_cap_pct = v->cap_pct;
+		v->sampled_cap_pct = v->cap.pct;
 		if (!sweep || !v->device || gpu->mode == GPU_MODE_OBSERVE)
 			continue;
 		if (!v->found)

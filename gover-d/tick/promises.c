@@ -69,7 +69,7 @@ void promises_judge(struct tick *tick, struct host_gpu *gpu, struct instant now)
 
 		vgpus[i] = &v->promise;
 		v->promise.dt_s = v->row.dt_s;
-		v->promise.foreign = v->foreign;
+		v->promise.foreign = v->cap.foreign;
 		v->promise.write_failed = v->write_errno || round_failed_lately(v, now);
 	}
 	promise_step(&tick->settings->params, &tick->settings->config.promise, &gpu->view,

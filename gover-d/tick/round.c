@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "gover-d/cap/cap.h"
+#include "gover-d/cap/caps.h"
 #include "gover-d/config/flavor.h"
 #include "gover-d/diagnosis/diagnosis.h"
 #include "gover-d/record/record.h"
@@ -51,27 +51,27 @@ void round_view(struct tick *tick, struct host_gpu *gpu)
 	for (struct vgpu *v = gpu->vgpus; v && n < POLICY_VGPUS_MAX; v = v->next) {
 		terms = host_terms(gpu, &v->contract);
 		if (!v->device) {
-			policy_add_absent(&gpu->view, &terms, &v->policy, v->cap_pct);
+			policy_add_absent(&gpu->view, &terms, &v->policy, v->cap.pct);
 			continue;
 		}
 		round->viewed[n] = v;
 		/* Its part is all that it can expect. */
 		if (host_is_unsold(gpu, v))
-			terms.initial_cap_pct = v->cap_pct;
+			terms.initial_cap_pct = v->cap.pct;
 		round->views[n++] = (struct policy_vgpu){
 			.id = v->contract.id,
 			.terms = terms,
 			.track = &v->policy,
-			.held = v->contract.held || v->cap_waits,
+			.held = v->contract.held || v->cap.waits,
 			.newcomer = v->newcomer,
-			.cap_pct = v->cap_pct,
+			.cap_pct = v->cap.pct,
 			.busy_valid = v->row.busy_valid,
 			.load = v->row.load,
 			.util = v->row.util,
 			.fps_valid = v->row.fps_valid,
 			.fps = v->row.fps,
 			.service = service_for_policy(&v->promise.service),
-			.want_cap_pct = v->cap_pct,
+			.want_cap_pct = v->cap.pct,
 		};
 	}
 	gpu->view.name = gpu->config.name;
@@ -122,8 +122,8 @@ static void fill_moves(struct plan_round *round, const struct policy_decision *p
 
 		round->moves[i] = (struct actuate_move){
 			.vgpu = v,
-			.from_pct = v->cap_pct,
-			.to_pct = v->cap_pct + planned->to_pct - planned->from_pct,
+			.from_pct = v->cap.pct,
+			.to_pct = v->cap.pct + planned->to_pct - planned->from_pct,
 			.read_back_pct = -1,
 			.foreign_pct = -1,
 		};
@@ -162,8 +162,8 @@ static enum decision_result apply_moves(struct tick *tick, struct host_gpu *gpu,
 	r = actuate_moves(&tick->caps->actuator, gpu, round->moves, (size_t)pd->n_moves, kind, now);
 	for (int i = 0; r == -ESTALE && i < pd->n_moves; i++)
 		if (round->moves[i].foreign_pct >= 0)
-			cap_check_found(tick->caps, gpu, round->moves[i].vgpu,
-					round->moves[i].foreign_pct, now);
+			caps_check_found(tick->caps, gpu, round->moves[i].vgpu,
+					 round->moves[i].foreign_pct, now);
 	if (r == -ESTALE)
 		return DECISION_DROPPED;
 	if (pd->kind == POLICY_STEAL || pd->kind == POLICY_WAKE)
@@ -325,11 +325,11 @@ int round_check(struct tick *tick, struct host_gpu *gpu, struct vgpu *vgpu, stru
 		const struct policy_move *move = &round->out.moves[i];
 
 		if (move->to_pct != move->from_pct && round->viewed[move->vgpu] != vgpu)
-			foreign += cap_check_now(tick->caps, gpu, round->viewed[move->vgpu], now,
-						 reterr);
+			foreign += caps_check_now(tick->caps, gpu, round->viewed[move->vgpu], now,
+						  reterr);
 	}
 	if (vgpu && vgpu->device)
-		foreign += cap_check_now(tick->caps, gpu, vgpu, now, reterr);
+		foreign += caps_check_now(tick->caps, gpu, vgpu, now, reterr);
 	return foreign > 0 ? CONTROL_E_FOREIGN_CAP : 0;
 }
 
@@ -340,11 +340,11 @@ static bool plan_cap(struct tick *tick, struct host_gpu *gpu, int index)
 {
 	struct plan_round *round = tick->round;
 	const struct contract *c = &round->viewed[index]->contract;
-	int cap_pct = round->viewed[index]->cap_pct, largest_pct, r;
+	int cap_pct = round->viewed[index]->cap.pct, largest_pct, r;
 
-	if (round->viewed[index]->cap_unknown)
+	if (round->viewed[index]->cap.unknown)
 		return false; /* a later tick judges the cap first */
-	if (round->viewed[index]->cap_waits) {
+	if (round->viewed[index]->cap.waits) {
 		gpu->caps_due = true; /* until the end of the pause */
 		return false;
 	}
@@ -370,12 +370,12 @@ static void correct(struct tick *tick, struct host_gpu *gpu, struct vgpu *vgpu, 
 	if (c->held && !again)
 		record_decision(tick->recorder, gpu, vgpu, DECISION_ADOPT, DECISION_NOTED, now,
 				"vGPU %s has a cap of %d %%, but its stored hold is %d %%", c->id,
-				vgpu->cap_pct, c->held_cap_pct);
+				vgpu->cap.pct, c->held_cap_pct);
 	else if (!again)
 		record_decision(tick->recorder, gpu, vgpu, DECISION_ADOPT, DECISION_NOTED, now,
 				"vGPU %s has a cap of %d %%, but its stored contract allows %d to "
 				"%d %%",
-				c->id, vgpu->cap_pct,
+				c->id, vgpu->cap.pct,
 				policy_floor_pct(&tick->settings->params, &gpu->view, &c->terms),
 				policy_ceiling_pct(&gpu->view, &c->terms));
 	/* A failed write is recorded with the decision; the next period tries again. */

@@ -72,11 +72,11 @@ static void hold_policy_conditions(struct tick *tick, const struct host_gpu *hos
 		alerts_hold(tick->recorder->alerts, ALERT_CONTRACT_LIMIT, gpu, v, ms,
 			    "vGPU %s uses %.1f %% of its cap of %d %%, which is its full contract "
 			    "(%d %%)",
-			    id, util_pct, v->cap_pct, terms.initial_cap_pct);
+			    id, util_pct, v->cap.pct, terms.initial_cap_pct);
 	if (c & POLICY_HELD_OVERLOADED)
 		alerts_hold(tick->recorder->alerts, ALERT_HELD_OVERLOADED, gpu, v, ms,
 			    "vGPU %s uses %.1f %% of its cap, which is held at %d %%", id, util_pct,
-			    v->cap_pct);
+			    v->cap.pct);
 	if (v->promise.service.state != SERVICE_GIVEN)
 		hold_silent(tick, gpu, v, ms);
 	else if (c & POLICY_QOS_NOT_GPU_BOUND)
@@ -84,7 +84,7 @@ static void hold_policy_conditions(struct tick *tick, const struct host_gpu *hos
 			    "vGPU %s reaches %.*f of %.*f %s and uses only %.1f %% of its cap of "
 			    "%d %%",
 			    id, digits, v->view.rate, digits, terms.target_fps, unit, util_pct,
-			    v->cap_pct);
+			    v->cap.pct);
 	if (c & POLICY_FPS_MISSING)
 		alerts_hold(tick->recorder->alerts, ALERT_FPS_MISSING, gpu, v, ms,
 			    "vGPU %s has a target of %.*f %s and reports none", id, digits,
@@ -132,23 +132,23 @@ static void hold_vgpu_conditions(struct tick *tick, const struct host_gpu *host_
 		hold_policy_conditions(tick, host_gpu, v, ms);
 	if (v->device)
 		hold_promise_broken(tick, host_gpu, v, ms);
-	if (v->foreign && v->contract.held)
-		cap_hold_foreign_alert(tick->recorder->alerts, gpu, v, ms);
+	if (v->cap.foreign && v->contract.held)
+		caps_hold_foreign_alert(tick->recorder->alerts, gpu, v, ms);
 	if (v->device && v->row.cap_errno)
 		alerts_hold(tick->recorder->alerts, ALERT_CAP_UNREADABLE, gpu, v, ms,
 			    "the cap of vGPU %s cannot be read: %s; it was %d %%", id,
-			    strerror(v->row.cap_errno), v->cap_pct);
-	if (v->device && v->cap_waits)
+			    strerror(v->row.cap_errno), v->cap.pct);
+	if (v->device && v->cap.waits)
 		alerts_hold(tick->recorder->alerts, ALERT_WRITE_FAILED, gpu, v, ms,
 			    "the driver does not keep the cap of vGPU %s: %d %% was written and "
 			    "acknowledged, and the cap is %d %%; lost writes in a row: %d, the "
 			    "pause between two writes is at most %d s",
-			    id, v->kept.written_pct, v->cap_pct, v->kept.n_lost,
-			    KEPT_CAP_PAUSE_MAX_S);
+			    id, v->cap.write.written_pct, v->cap.pct, v->cap.write.n_lost,
+			    CAP_PAUSE_MAX_S);
 	else if (v->write_errno)
 		alerts_hold(tick->recorder->alerts, ALERT_WRITE_FAILED, gpu, v, ms,
 			    "the cap of vGPU %s could not be written: %s; the cap is %d %%", id,
-			    strerror(v->write_errno), v->cap_pct);
+			    strerror(v->write_errno), v->cap.pct);
 	else if (v->device && v->memory_errno)
 		alerts_hold(tick->recorder->alerts, ALERT_WRITE_FAILED, gpu, v, ms,
 			    "the memory limit of vGPU %s could not be set: %s", id,
@@ -158,10 +158,10 @@ static void hold_vgpu_conditions(struct tick *tick, const struct host_gpu *host_
 			    "the lease of the cap of vGPU %s cannot be renewed: %s; the cap "
 			    "expires after %d ms",
 			    id, strerror(-v->lease_errno), host_gpu->config.lease_ms);
-	else if (v->device && v->contract.held && v->cap_pct != v->contract.held_cap_pct)
+	else if (v->device && v->contract.held && v->cap.pct != v->contract.held_cap_pct)
 		alerts_hold(tick->recorder->alerts, ALERT_WRITE_FAILED, gpu, v, ms,
 			    "vGPU %s is held at %d %%, but its cap is %d %%", id,
-			    v->contract.held_cap_pct, v->cap_pct);
+			    v->contract.held_cap_pct, v->cap.pct);
 }
 
 static bool is_refusing(const struct fps_refusals *refusals, struct instant now)
@@ -240,7 +240,7 @@ static double taken_pct(const struct host_gpu *gpu, const struct vgpu *v)
 {
 	if (!v->found || !v->device)
 		return 0;
-	return gpu->traits.observes ? v->promise.track.load_pct : v->cap_pct;
+	return gpu->traits.observes ? v->promise.track.load_pct : v->cap.pct;
 }
 
 /* A vGPU without a contract is the administrator's decision while the contracts have room. */

@@ -4,7 +4,7 @@
 #define GOVER_D_TICK_TICK_H
 
 #include "base/clock.h"
-#include "gover-d/cap/cap.h"
+#include "gover-d/cap/caps.h"
 #include "gover-d/model/fleet.h"
 #include "gover-d/record/notify.h"
 #include "gover-d/sale/selling.h"

@@ -167,6 +167,9 @@ none "no TODO is left"
 } >"$dir/complaints" 2>&1
 none "there is no public mutable variable"
 
+grep -nE '(->|\.)cap(\.[a-z_]+)+ *([-+|&]?=[^=]|\+\+|--)' gover-d/*/*.c | grep -v '^gover-d/model/cap\.c:' >"$dir/complaints"
+none "only gover-d/model/cap.c changes a struct cap"
+
 for guide in docs/threats.md docs/sriov.md; do
   grep -oE '`[a-z]+/[^` ]+\.(c|sh|pml)`' $guide | tr -d '`' | sort -u >"$dir/named"
   ok "$guide names tests" test -s "$dir/named"

@@ -49,7 +49,7 @@ TEST(measured_values_do_not_change_the_tag)
 	char before[API_ETAG_MAX], after[API_ETAG_MAX];
 
 	tag_of_a(before);
-	vgpu->cap_pct = 31;
+	vgpu->cap.pct = 31;
 	vgpu->row.load = 0.5;
 	vgpu->row.busy_valid = true;
 	vgpu->tally.steals_in++;
@@ -165,7 +165,7 @@ TEST(equal_strong_tags_mean_equal_bytes)
 
 	strcpy(tag, reply->etag);
 	snprintf(text, sizeof(text), "%s", reply->text->data);
-	stand_in_find("a")->cap_pct = 7;
+	stand_in_find("a")->cap.pct = 7;
 	json_object_set_new(contract->labels, "b", json_string("x"));
 	json_object_set_new(contract->labels, "a", json_string("x"));
 	assert_string_not_equal(ask("GET /v1/vgpus/a/contract", NULL)->etag, tag);
@@ -222,7 +222,7 @@ TEST(a_repeated_request_gets_the_same_reply)
 	assert_int_equal(manager->changes, 1);
 	assert_string_equal(manager->values.claim_key, "root k");
 	text = api_text_ref(reply->text);
-	stand_in_find("b")->cap_pct = 7; /* a later measurement, not part of the first reply */
+	stand_in_find("b")->cap.pct = 7; /* a later measurement, not part of the first reply */
 	assert_int_equal(post("k", " {\"initial_cap_pct\": 20, \"id\": \"b\"}"), 201);
 	assert_ptr_equal(reply->text, text);
 	assert_string_equal(reply->location, "/v1/vgpus/b");
@@ -273,7 +273,7 @@ TEST(after_a_restart_the_contract_answers_its_key)
 	assert_int_equal(post("k", BODY), 201);
 	api_free(api);
 	api = api_new(&no_changes, &manager->view, authn);
-	stand_in_find("b")->cap_pct = 7;
+	stand_in_find("b")->cap.pct = 7;
 	assert_int_equal(post("k", OTHER), 422);
 	assert_int_equal(post("k", BODY), 201);
 	assert_non_null(strstr(reply->text->data, "\"cap_pct\":7"));

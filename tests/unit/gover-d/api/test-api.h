@@ -123,7 +123,7 @@ static struct vgpu *stand_in_vgpu(const struct contract *contract)
 	assert_non_null(vgpu);
 	vgpu->contract = *contract;
 	vgpu->device = &device;
-	vgpu->cap_pct = vgpu->expected_cap_pct = contract->terms.initial_cap_pct;
+	vgpu->cap.pct = vgpu->cap.expected_pct = contract->terms.initial_cap_pct;
 	host_gpu_insert(&manager->host.gpus[0], vgpu);
 	return vgpu;
 }

@@ -166,7 +166,7 @@ TEST(values_equal_those_of_the_host)
 	manager->host.late_ticks = 2;
 	manager->host.gaps = 3;
 	manager->host.gpus[0].util_pct = 61.5;
-	vgpu->cap_pct = 37;
+	vgpu->cap.pct = 37;
 	vgpu->row = (struct monitor_row){
 		.busy_valid = true,
 		.load = 0.3,
@@ -560,7 +560,7 @@ TEST(each_percentage_has_a_ratio)
 	manager->host.gpus[0].util_pct = 61.5;
 	manager->host.gpus[0].telemetry_valid = true;
 	manager->host.gpus[0].view.total_load = 0.25;
-	vgpu->cap_pct = 37;
+	vgpu->cap.pct = 37;
 	vgpu->row = (struct monitor_row){.busy_valid = true, .load = 0.3, .util = 0.7};
 	vgpu->promise.track.seen = true;
 	vgpu->promise.track.want_pct = 31;

@@ -195,8 +195,8 @@ static void place_vgpu(int index, int cap_pct)
 
 	name_vgpu(index);
 	fake.vgpus[index].exists = fake.vgpus[index].attached = true;
-	fake.vgpus[index].cap_pct = vgpu->expected_cap_pct = cap_pct;
-	vgpu->cap_pct = cap_pct == NO_LIMIT ? 100 : cap_pct;
+	fake.vgpus[index].cap_pct = vgpu->cap.expected_pct = cap_pct;
+	vgpu->cap.pct = cap_pct == NO_LIMIT ? 100 : cap_pct;
 	vgpu->device = &fake.vgpus[index];
 	host_gpu_insert(&gpu, vgpu);
 	fake_update_max_sum();
@@ -323,7 +323,7 @@ static size_t make_row_moves(size_t row, struct actuate_move moves[VGPUS])
 	while (next_word(&text, &vgpu, &rest))
 		moves[n++] = (struct actuate_move){
 			.vgpu = &vgpus[vgpu],
-			.from_pct = vgpus[vgpu].cap_pct,
+			.from_pct = vgpus[vgpu].cap.pct,
 			.to_pct = parse_cap(rest),
 			.read_back_pct = 77, /* any value: actuate_moves() must overwrite it */
 			.error = 77,
@@ -350,8 +350,8 @@ static void check_move(size_t row, const struct actuate_move *move)
 		check_journal(rule, id, move->from_pct, move->to_pct);
 	else
 		check_journal(rule, id, in_force, in_force);
-	if (!device->read_errno && move->vgpu->expected_cap_pct != device->cap_pct)
-		fail_msg("%s: the expected cap is %d for %s", rule, move->vgpu->expected_cap_pct,
+	if (!device->read_errno && move->vgpu->cap.expected_pct != device->cap_pct)
+		fail_msg("%s: the expected cap is %d for %s", rule, move->vgpu->cap.expected_pct,
 			 id);
 }
 
@@ -361,9 +361,9 @@ static void check_after(size_t row)
 	int vgpu;
 
 	while (next_word(&after, &vgpu, &rest))
-		if (vgpus[vgpu].cap_pct != (parse_cap(rest) == NO_LIMIT ? 100 : parse_cap(rest)))
+		if (vgpus[vgpu].cap.pct != (parse_cap(rest) == NO_LIMIT ? 100 : parse_cap(rest)))
 			fail_msg("%s: the cap of %c is %d", rows[row].rule, 'a' + vgpu,
-				 vgpus[vgpu].cap_pct);
+				 vgpus[vgpu].cap.pct);
 }
 
 static void check_row(size_t row)
@@ -414,7 +414,7 @@ TEST(the_cap_of_a_missing_vgpu_is_reserved)
 	vgpus[C].device = NULL;
 	assert_int_equal(actuate_moves(&actuator, &gpu, &move, 1, "pool", now), -EIO);
 	assert_int_equal(move.error, ENOSPC);
-	assert_int_equal(vgpus[B].cap_pct, 30);
+	assert_int_equal(vgpus[B].cap.pct, 30);
 }
 
 TEST(a_failed_first_write_is_not_mistaken_for_an_external_change)
@@ -424,8 +424,8 @@ TEST(a_failed_first_write_is_not_mistaken_for_an_external_change)
 	place_vgpu(A, NO_LIMIT);
 	fake.vgpus[A].write_errno = EIO;
 	assert_int_equal(actuate_moves(&actuator, &gpu, &move, 1, "fit", now), -EIO);
-	assert_int_equal(vgpus[A].cap_pct, 100);
-	assert_int_equal(vgpus[A].expected_cap_pct, NO_LIMIT);
+	assert_int_equal(vgpus[A].cap.pct, 100);
+	assert_int_equal(vgpus[A].cap.expected_pct, NO_LIMIT);
 }
 
 TEST(a_cap_is_not_written_if_the_journal_write_fails)
@@ -446,7 +446,7 @@ TEST(a_cap_is_not_written_if_the_journal_write_fails)
 	assert_int_equal(moves[0].error, ENOSPC);
 	assert_int_equal(moves[1].error, ENOSPC);
 	assert_int_equal(moves[1].read_back_pct, -1);
-	assert_int_equal(vgpus[A].cap_pct, 50);
+	assert_int_equal(vgpus[A].cap.pct, 50);
 }
 
 static void plan_steal(struct actuate_move moves[3])
@@ -482,7 +482,7 @@ TEST(an_external_change_is_kept_and_stops_all_moves)
 		assert_int_equal(actuate_cap(&actuator, &gpu, &vgpus[foreign], 60, "lease", now),
 				 -ESTALE);
 		assert_string_equal(fake.writes, "");
-		fake.vgpus[foreign].cap_pct = vgpus[foreign].cap_pct;
+		fake.vgpus[foreign].cap_pct = vgpus[foreign].cap.pct;
 	}
 	/* this vGPU is in no move, so its external change does not matter */
 	fake.vgpus[C].cap_pct = 44;
@@ -513,14 +513,14 @@ TEST(actuate_cap_ignores_the_free_pool)
 	place_vgpu(B, 60);
 	assert_int_equal(actuate_cap(&actuator, &gpu, &vgpus[A], 90, "lease", now), 0);
 	assert_int_equal(fake.vgpus[A].cap_pct, 90);
-	assert_int_equal(vgpus[A].cap_pct, 90);
-	assert_int_equal(vgpus[A].expected_cap_pct, 90);
+	assert_int_equal(vgpus[A].cap.pct, 90);
+	assert_int_equal(vgpus[A].cap.expected_pct, 90);
 	assert_int_equal(vgpus[A].tally.cap_writes, 1);
 	check_journal("one cap", "a", 90, 90);
 
 	fake.vgpus[A].write_errno = EACCES;
 	assert_int_equal(actuate_cap(&actuator, &gpu, &vgpus[A], 50, "lease", now), -EACCES);
-	assert_int_equal(vgpus[A].cap_pct, 90);
+	assert_int_equal(vgpus[A].cap.pct, 90);
 	check_journal("one cap that fails", "a", 90, 90);
 }
 
@@ -540,7 +540,7 @@ TEST(a_dry_run_changes_nothing_and_reports_it)
 	assert_int_equal(moves[1].error, 0);
 	assert_int_equal(actuate_cap(&actuator, &gpu, &vgpus[A], 90, "lease", now), 0);
 	assert_string_equal(fake.writes, "");
-	assert_int_equal(vgpus[A].cap_pct, 50);
+	assert_int_equal(vgpus[A].cap.pct, 50);
 	assert_int_equal(vgpus[A].tally.cap_writes, 0);
 
 	assert_int_equal(actuate_create(&actuator, &gpu, &vgpus[C], 20, now, &err),
@@ -630,8 +630,8 @@ TEST(a_created_vgpu_has_its_cap_and_a_journal_entry)
 	assert_true(fake.vgpus[A].attached);
 	assert_ptr_equal(vgpus[A].device, &fake.vgpus[A]);
 	assert_int_equal(fake.vgpus[A].cap_pct, 35);
-	assert_int_equal(vgpus[A].cap_pct, 35);
-	assert_int_equal(vgpus[A].expected_cap_pct, 35);
+	assert_int_equal(vgpus[A].cap.pct, 35);
+	assert_int_equal(vgpus[A].cap.expected_pct, 35);
 	check_journal("created", "a", 35, 35);
 }
 
@@ -705,7 +705,7 @@ TEST(a_vgpu_in_use_stays_attached_with_its_cap)
 	assert_true(fake.vgpus[A].exists);
 	assert_true(fake.vgpus[A].attached);
 	assert_ptr_equal(vgpus[A].device, &fake.vgpus[A]);
-	assert_int_equal(vgpus[A].cap_pct, 50);
+	assert_int_equal(vgpus[A].cap.pct, 50);
 	/* the vGPU stays attached: a detach would close its files */
 	assert_int_equal(fake.detaches, 0);
 	assert_true(vgpus[A].monitor.primed); /* the monitor keeps its last sample */

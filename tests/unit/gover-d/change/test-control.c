@@ -178,7 +178,7 @@ static struct vgpu *place_vgpu(int gpu, const char *id, int initial_cap_pct, int
 	vgpu->contract.labels = json_object();
 	vgpu->contract.terms.initial_cap_pct = initial_cap_pct;
 	vgpu->contract.terms.weight = 1;
-	vgpu->cap_pct = vgpu->expected_cap_pct = cap_pct;
+	vgpu->cap.pct = vgpu->cap.expected_pct = cap_pct;
 	assert_int_equal(fake_create(&fakes[gpu], id, cap_pct, NULL), 0);
 	assert_int_equal(fake_attach(&fakes[gpu], id, 0, &vgpu->device, NULL), 0);
 	host_gpu_insert(&m.host.gpus[gpu], vgpu);
@@ -455,14 +455,14 @@ TEST(an_external_cap_above_the_contract_blocks_no_other_change)
 	struct vgpu *a = place_vgpu(0, "a", 50, 60);
 	struct contract values = {.vm = "vm-a"};
 
-	a->contract.held = a->foreign = true;
+	a->contract.held = a->cap.foreign = true;
 	a->contract.held_cap_pct = 60;
 	assert_int_equal(change("a", CONTRACT_VM, values), 0);
 	assert_string_equal(a->contract.vm, "vm-a");
 	assert_int_equal(cap_of(0, "a"), 60);
 	assert_int_equal(change("a", CONTRACT_HELD, (struct contract){.held = false}), 0);
 	assert_int_equal(cap_of(0, "a"), 50);
-	assert_false(a->foreign);
+	assert_false(a->cap.foreign);
 }
 
 /* --- parameters --- */

@@ -211,8 +211,8 @@ static void expect_foreign_write_held(const char *id, int cap_pct)
 {
 	assert_true(vgpu(id)->contract.held);
 	assert_int_equal(vgpu(id)->contract.held_cap_pct, cap_pct);
-	assert_int_equal(vgpu(id)->cap_pct, cap_pct);
-	assert_int_equal(vgpu(id)->expected_cap_pct, cap_pct);
+	assert_int_equal(vgpu(id)->cap.pct, cap_pct);
+	assert_int_equal(vgpu(id)->cap.expected_pct, cap_pct);
 	assert_int_equal(device(id)->cap_pct, cap_pct);
 	assert_int_equal(count_decisions("foreign_write", "noted"), 1);
 	/* The alert is raised before the next tick. */
@@ -398,9 +398,9 @@ static void start_with_a(bool leases)
 static void expect_last_cap(void)
 {
 	assert_int_equal(device("a")->cap_pct, 37);
-	assert_int_equal(vgpu("a")->cap_pct, 37);
+	assert_int_equal(vgpu("a")->cap.pct, 37);
 	assert_int_equal(vgpu("a")->contract.held_cap_pct, 37); /* the hold of the operator */
-	assert_false(vgpu("a")->foreign);
+	assert_false(vgpu("a")->cap.foreign);
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 	assert_null(find_active_alert(ALERT_FOREIGN_WRITE, "a"));
 }
@@ -454,7 +454,7 @@ TEST(later_writes_to_the_new_device_are_external_changes)
 {
 	start_with_a(false);
 	create_a_again(0, 0);
-	tick(1 + KEPT_CAP_READINGS);
+	tick(1 + CAP_READINGS);
 	expect_last_cap();
 	device("a")->cap_pct = 0;
 	tick(1);

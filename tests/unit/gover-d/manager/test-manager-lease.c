@@ -119,7 +119,7 @@ TEST(the_expiry_of_an_unrenewable_lease_is_not_a_foreign_write)
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 	assert_int_equal(device("a")->cap_pct, 20);
 	device("a")->renew_errno = 0;
-	tick(KEPT_CAP_READINGS);
+	tick(CAP_READINGS);
 	device("a")->cap_pct = 50; /* the lease is valid again, so this is an external write */
 	tick(1);
 	assert_int_equal(count_decisions("foreign_write", NULL), 1);
@@ -159,7 +159,7 @@ TEST(a_request_after_the_failed_write_of_a_cap_is_not_rejected)
 	device("a")->write_errno = 0;
 	assert_int_equal(hold("a", 20), 0);
 	assert_int_equal(device("a")->cap_pct, 20);
-	assert_false(vgpu("a")->foreign);
+	assert_false(vgpu("a")->cap.foreign);
 }
 
 /* The lease ends between the sample and the writes of one tick. */
@@ -195,7 +195,7 @@ TEST(a_hold_after_the_end_of_a_lease_restores_the_cap)
 	assert_int_equal(device("b")->cap_pct, 30);
 	tick(1);
 	assert_int_equal(device("b")->cap_pct, 20);
-	assert_int_equal(vgpu("b")->cap_pct, 20);
+	assert_int_equal(vgpu("b")->cap.pct, 20);
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 }
 
@@ -221,7 +221,7 @@ TEST(a_cap_is_judged_once_the_initial_cap_can_be_read)
 	expire_lease("b");
 	tick_late();
 	tick(3);
-	assert_int_equal(vgpu("b")->cap_pct, 30);
+	assert_int_equal(vgpu("b")->cap.pct, 30);
 	assert_int_equal(vgpu("b")->contract.held_cap_pct, 20);
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 	device("b")->read_initial_errno = 0;
@@ -274,7 +274,7 @@ TEST(a_start_after_the_lease_expired_restores_the_last_caps)
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 	assert_true(device("b")->renewals > 0); /* the start itself renews the lease */
 	tick(1);
-	assert_int_equal(vgpu("b")->cap_pct, 20);
+	assert_int_equal(vgpu("b")->cap.pct, 20);
 }
 
 TEST(a_sale_sets_the_initial_cap_in_the_backend_if_possible)
@@ -322,7 +322,7 @@ TEST(an_unsold_vgpu_is_forgotten_when_it_disappears)
 TEST(the_cap_of_a_removed_vgpu_returns_to_vgpus_below_their_contract)
 {
 	start_mdev(80, 60);
-	assert_int_equal(vgpu("a")->cap_pct + vgpu("b")->cap_pct, 100);
+	assert_int_equal(vgpu("a")->cap.pct + vgpu("b")->cap.pct, 100);
 	device("b")->exists = false;
 	tick(1);
 	assert_int_equal(device("a")->cap_pct, 80);

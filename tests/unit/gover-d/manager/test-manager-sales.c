@@ -437,10 +437,10 @@ TEST(a_hold_of_a_missing_vgpu_must_fit)
 	tick(3);
 	assert_int_equal(hold("b", 50), CONTROL_E_DOES_NOT_FIT);
 	assert_int_equal(hold("b", 45), 0);
-	assert_int_equal(vgpu("b")->cap_pct, 45);
+	assert_int_equal(vgpu("b")->cap.pct, 45);
 	device("b")->exists = true;
 	tick(5);
-	assert_int_equal(vgpu("b")->cap_pct, 45);
+	assert_int_equal(vgpu("b")->cap.pct, 45);
 	assert_true(host_gpu_sum_cap_pct(gpu) <= 100);
 }
 

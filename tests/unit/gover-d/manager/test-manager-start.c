@@ -29,7 +29,7 @@ TEST(a_restart_writes_no_cap)
 	restart();
 	tick(2);
 	assert_int_equal(fake.writes, writes);
-	assert_int_equal(vgpu("a")->cap_pct, 65);
+	assert_int_equal(vgpu("a")->cap.pct, 65);
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 }
 

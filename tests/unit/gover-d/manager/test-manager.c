@@ -92,8 +92,8 @@ TEST(an_own_write_that_cannot_be_read_back_is_not_foreign)
 	tick(2);
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 	assert_false(vgpu("a")->contract.held);
-	assert_int_equal(vgpu("a")->cap_pct, device("a")->cap_pct);
-	assert_int_equal(vgpu("a")->expected_cap_pct, device("a")->cap_pct);
+	assert_int_equal(vgpu("a")->cap.pct, device("a")->cap_pct);
+	assert_int_equal(vgpu("a")->cap.expected_pct, device("a")->cap_pct);
 }
 
 TEST(an_external_write_after_an_unconfirmed_own_write_is_foreign)
@@ -120,7 +120,7 @@ TEST(a_lease_that_expires_before_a_late_tick_is_not_a_foreign_write)
 	tick_late();
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 	assert_int_equal(device("a")->cap_pct, 65);
-	tick(KEPT_CAP_READINGS);   /* the driver keeps the cap that was written again */
+	tick(CAP_READINGS);	   /* the driver keeps the cap that was written again */
 	device("a")->cap_pct = 80; /* this tick is on time, so no lease can have expired */
 	tick(1);
 	assert_int_equal(count_decisions("foreign_write", NULL), 1);
@@ -144,11 +144,11 @@ TEST(an_unconfirmed_raise_is_resolved_by_the_next_read)
 	device("b")->write_errno = device("b")->read_cap_errno = EIO;
 	tick(1);
 	/* it is unknown whether the cap is 20 or 35 %: the larger value is assumed */
-	assert_int_equal(vgpu("b")->cap_pct, 35);
+	assert_int_equal(vgpu("b")->cap.pct, 35);
 	device("b")->write_errno = device("b")->read_cap_errno = 0;
 	device("b")->demand = 0;
 	tick(1);
-	assert_int_equal(vgpu("b")->cap_pct, 20);
+	assert_int_equal(vgpu("b")->cap.pct, 20);
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 }
 
@@ -172,7 +172,7 @@ TEST(a_hold_is_written_in_every_mode)
 		/* In act mode, vGPU b gets the cap that vGPU a releases. */
 		assert_int_equal(device("b")->cap_pct, modes[i] == GPU_MODE_ACT ? 50 : 20);
 		tick(2);
-		assert_int_equal(vgpu("a")->cap_pct, cap_pct);
+		assert_int_equal(vgpu("a")->cap.pct, cap_pct);
 		assert_int_equal(count_decisions("foreign_write", NULL), 0);
 	}
 	assert_int_equal(count_decisions("hold", "written"), 3);
@@ -275,7 +275,7 @@ TEST(caps_move_again_when_the_driver_keeps_them)
 	tick(180);
 	expect_no_hold();
 	assert_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
-	assert_int_equal(vgpu("a")->kept.n_lost, 0);
+	assert_int_equal(vgpu("a")->cap.write.n_lost, 0);
 	assert_int_equal(device("b")->cap_pct, 50);
 }
 
@@ -291,7 +291,7 @@ TEST(a_hold_that_is_not_kept_is_reported)
 	writes = fake.writes;
 	tick(HOUR);
 	assert_int_equal(vgpu("a")->contract.held_cap_pct, 30);
-	assert_false(vgpu("a")->foreign);
+	assert_false(vgpu("a")->cap.foreign);
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 	assert_non_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
 	assert_in_range(fake.writes - writes, 50, 80);
@@ -311,11 +311,11 @@ TEST(other_changes_are_external)
 	tick(1);
 	assert_int_equal(count_decisions("foreign_write", "noted"), 1);
 	assert_int_equal(hold("a", 40), 0);
-	tick(KEPT_CAP_READINGS);
+	tick(CAP_READINGS);
 	device("a")->cap_pct = 31;
 	tick(1);
 	assert_int_equal(count_decisions("foreign_write", "noted"), 2);
-	assert_int_equal(vgpu("a")->cap_pct, 31);
+	assert_int_equal(vgpu("a")->cap.pct, 31);
 }
 
 /* --- caps outside of their contract --- */

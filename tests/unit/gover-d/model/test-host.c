@@ -165,7 +165,7 @@ TEST(only_existing_vgpus_count_in_the_cap_sum_but_all_in_the_sold_sum)
 		struct vgpu *vgpu = insert(0, rows[i].id);
 
 		vgpu->contract.terms.initial_cap_pct = rows[i].initial_cap_pct;
-		vgpu->cap_pct = rows[i].cap_pct;
+		vgpu->cap.pct = rows[i].cap_pct;
 		vgpu->device = rows[i].exists ? &device : NULL;
 	}
 	assert_int_equal(host_gpu_sum_cap_pct(&host.gpus[0]), 80);

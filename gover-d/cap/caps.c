@@ -2,7 +2,7 @@
 /* Determines the origin of a cap, and adopts caps that other programs set. */
 #include <errno.h>
 
-#include "gover-d/cap/cap.h"
+#include "gover-d/cap/caps.h"
 
 enum cap_origin {
 	CAP_OWN, /* a cap that the daemon wrote */
@@ -16,15 +16,10 @@ enum cap_origin {
 	CAP_UNKNOWN,
 };
 
-static int percent(int cap_pct)
-{
-	return cap_pct == 0 ? 100 : cap_pct;
-}
-
 /* @initial: the cap is the initial cap. */
 static enum cap_origin judge_change(const struct vgpu *vgpu, int cap_pct, bool initial)
 {
-	return kept_cap_is_lost(&vgpu->kept, cap_pct, initial) ? CAP_NOT_KEPT : CAP_FOREIGN;
+	return cap_write_is_lost(&vgpu->cap, cap_pct, initial) ? CAP_NOT_KEPT : CAP_FOREIGN;
 }
 
 /* @lease_over: the lease of the cap may have ended, or gover-d --restore may have run. */
@@ -42,61 +37,58 @@ static enum cap_origin judge(const struct actuator *actuator, const struct host_
 	if (r < 0 && r != -EOPNOTSUPP && r != -ENOENT && (lease_over || vgpu->found))
 		return CAP_UNKNOWN;
 	if (r == 0 && initial_pct == cap_pct) {
-		if (vgpu->found && percent(initial_pct) != sold_pct)
+		if (vgpu->found && cap_percent(initial_pct) != sold_pct)
 			return CAP_NEW_INITIAL;
 		return lease_over ? CAP_INITIAL : judge_change(vgpu, cap_pct, true);
 	}
 	/* Without an initial cap, the first cap of a new device is its initial cap. */
-	if (lease_over && (cap_pct == sold_pct || (r < 0 && vgpu->anew)))
+	if (lease_over && (cap_pct == sold_pct || (r < 0 && vgpu->cap.anew)))
 		return CAP_INITIAL;
 	return judge_change(vgpu, cap_pct, false);
 }
 
-static void take_over(struct caps *caps, struct vgpu *vgpu, int found_pct)
+static void settle_journal(struct caps *caps, const struct vgpu *vgpu)
 {
-	vgpu->expected_cap_pct = found_pct;
-	vgpu->cap_pct = percent(found_pct);
 	if (!caps->settings->dry_run)
-		cap_journal_settle(caps->actuator.journal, vgpu->contract.id, found_pct);
+		cap_journal_settle(caps->actuator.journal, vgpu->contract.id,
+				   vgpu->cap.expected_pct);
 }
 
 static void accept_initial(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu,
 			   int found_pct, struct instant now)
 {
-	take_over(caps, vgpu, found_pct);
-	vgpu->contract.terms.initial_cap_pct = vgpu->cap_pct;
+	cap_take(&vgpu->cap, found_pct);
+	settle_journal(caps, vgpu);
+	vgpu->contract.terms.initial_cap_pct = vgpu->cap.pct;
 	record_decision(caps->recorder, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
 			"the initial cap of vGPU %s, which has no contract, was set to %d %%; this "
 			"cap counts as sold",
-			vgpu->contract.id, vgpu->cap_pct);
+			vgpu->contract.id, vgpu->cap.pct);
 }
 
 /* The cap is written again after a pause. */
 static void note_loss(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
 		      struct instant now)
 {
-	int written_pct = vgpu->kept.written_pct;
-
-	take_over(caps, vgpu, found_pct);
-	kept_cap_note_loss(&vgpu->kept, written_pct, now.mono_ns);
-	vgpu->cap_waits = kept_cap_waits(&vgpu->kept, now.mono_ns);
+	cap_note_loss(&vgpu->cap, found_pct, now.mono_ns);
+	settle_journal(caps, vgpu);
 	gpu->caps_due = true;
 	record_decision(caps->recorder, gpu, vgpu, DECISION_ADOPT, DECISION_FAILED, now,
 			"the driver did not keep the cap of vGPU %s: %d %% was written and read "
 			"back, and then the cap was %d %% again (lost writes in a row: %d)",
-			vgpu->contract.id, written_pct, vgpu->cap_pct, vgpu->kept.n_lost);
+			vgpu->contract.id, vgpu->cap.write.written_pct, vgpu->cap.pct,
+			vgpu->cap.write.n_lost);
 }
 
 static void hold(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
 		 struct instant now)
 {
-	int last_pct = vgpu->expected_cap_pct;
+	int last_pct = vgpu->cap.expected_pct;
 
-	take_over(caps, vgpu, found_pct);
-	vgpu->kept = (struct kept_cap){.open = false};
+	cap_note_foreign(&vgpu->cap, found_pct);
+	settle_journal(caps, vgpu);
 	vgpu->contract.held = true;
-	vgpu->contract.held_cap_pct = vgpu->cap_pct;
-	vgpu->foreign = true;
+	vgpu->contract.held_cap_pct = vgpu->cap.pct;
 	record_decision(
 		caps->recorder, gpu, vgpu, DECISION_FOREIGN_WRITE, DECISION_NOTED, now,
 		"the cap of vGPU %s was changed externally from %d to %d %%; the vGPU is on "
@@ -122,8 +114,8 @@ static enum cap_origin settle(struct caps *caps, struct host_gpu *gpu, struct vg
 	return origin;
 }
 
-void cap_hold_foreign_alert(struct alerts *alerts, const char *gpu, const struct vgpu *v,
-			    int64_t now_ms)
+void caps_hold_foreign_alert(struct alerts *alerts, const char *gpu, const struct vgpu *v,
+			     int64_t now_ms)
 {
 	alerts_hold(alerts, ALERT_FOREIGN_WRITE, gpu, v, now_ms,
 		    "the cap of vGPU %s was set to %d %% externally; the vGPU is on hold until "
@@ -139,7 +131,8 @@ static enum cap_origin settle_adopted(struct caps *caps, struct host_gpu *gpu, s
 	enum cap_origin origin = settle(caps, gpu, vgpu, found_pct, lease_over, now);
 
 	if (origin == CAP_FOREIGN)
-		cap_hold_foreign_alert(caps->recorder->alerts, gpu->config.name, vgpu, now.wall_ms);
+		caps_hold_foreign_alert(caps->recorder->alerts, gpu->config.name, vgpu,
+					now.wall_ms);
 	if (origin == CAP_FOREIGN || origin == CAP_NEW_INITIAL)
 		save_soon(caps->store);
 	return origin;
@@ -154,60 +147,60 @@ static int restore_last_cap(struct caps *caps, struct host_gpu *gpu, struct vgpu
 			    int last_pct, struct instant now)
 {
 	enum decision_result result = DECISION_OBSERVED;
-	const char *why = vgpu->anew ? "it was removed and created again"
-				     : "a lease expired, gover-d --restore ran or it was created "
-				       "again";
-	int found_pct = vgpu->cap_pct, r = 0;
+	const char *why = vgpu->cap.anew
+				  ? "it was removed and created again"
+				  : "a lease expired, gover-d --restore ran or it was created "
+				    "again";
+	int found_pct = vgpu->cap.pct, r = 0;
 
 	if (caps->settings->dry_run) {
 		result = DECISION_DRY_RUN;
 	} else if (gpu->mode != GPU_MODE_OBSERVE) {
-		r = actuate_cap(&caps->actuator, gpu, vgpu, percent(last_pct), "adopt", now);
+		r = actuate_cap(&caps->actuator, gpu, vgpu, cap_percent(last_pct), "adopt", now);
 		result = r == 0 ? DECISION_WRITTEN : DECISION_FAILED;
 	}
 	record_decision(caps->recorder, gpu, vgpu, DECISION_ADOPT, result, now,
 			"vGPU %s had its initial cap of %d %%, because %s; its last cap was %d %%, "
 			"its cap is now %d %%",
-			vgpu->contract.id, found_pct, why, last_pct, vgpu->cap_pct);
+			vgpu->contract.id, found_pct, why, last_pct, vgpu->cap.pct);
 	return r;
 }
 
-void cap_adopt(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
-	       struct instant now)
+void caps_adopt(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
+		struct instant now)
 {
 	const char *id = vgpu->contract.id;
 	int last_pct = found_pct, intent_pct;
 
 	if (!caps->contracts_lost || !vgpu->found)
 		(void)cap_journal_get(caps->actuator.journal, id, &last_pct, &intent_pct);
-	vgpu->expected_cap_pct = last_pct;
-	vgpu->cap_pct = percent(found_pct);
+	cap_expect(&vgpu->cap, last_pct);
+	cap_assume(&vgpu->cap, cap_percent(found_pct));
 	switch (settle(caps, gpu, vgpu, found_pct, /* lease_over= */ true, now)) {
 	case CAP_OWN:
-		vgpu->expected_cap_pct = found_pct;
+		cap_expect(&vgpu->cap, found_pct);
 		if (gpu->traits.observes)
 			break; /* the cap is no state of the GPU */
 		record_decision(caps->recorder, gpu, vgpu, DECISION_ADOPT, DECISION_NOTED, now,
 				"vGPU %s was adopted with its cap of %d %% (contract %d %%%s)", id,
-				vgpu->cap_pct, vgpu->contract.terms.initial_cap_pct,
+				vgpu->cap.pct, vgpu->contract.terms.initial_cap_pct,
 				vgpu->contract.held ? ", held" : "");
 		break;
 	case CAP_INITIAL:
-		vgpu->expected_cap_pct = found_pct;
+		cap_expect(&vgpu->cap, found_pct);
 		if (restore_last_cap(caps, gpu, vgpu, last_pct, now) == -ENODEV)
 			return; /* the journal keeps the last cap for the next device */
 		break;
 	case CAP_UNKNOWN:
-		vgpu->cap_unknown = true; /* the next tick tries again */
+		cap_set_unknown(&vgpu->cap, true); /* the next tick tries again */
 		return;
 	case CAP_NEW_INITIAL:
-	case CAP_NOT_KEPT: /* does not occur: vgpu->kept is that of this device */
+	case CAP_NOT_KEPT: /* does not occur: cap.write is that of this device */
 	case CAP_FOREIGN:
 		break;
 	}
-	vgpu->anew = false;
-	if (!caps->settings->dry_run)
-		cap_journal_settle(caps->actuator.journal, id, vgpu->expected_cap_pct);
+	cap_judged(&vgpu->cap);
+	settle_journal(caps, vgpu);
 }
 
 /*
@@ -220,9 +213,9 @@ static bool lease_may_be_over(const struct caps *caps, const struct host_gpu *gp
 {
 	uint64_t lease_ns = (uint64_t)gpu->config.lease_ms * NS_PER_MS;
 
-	return vgpu->cap_unknown || vgpu->lease_unknown || gap || caps->settings->dry_run ||
+	return vgpu->cap.unknown || gap || caps->settings->dry_run ||
 	       gpu->mode == GPU_MODE_OBSERVE ||
-	       (vgpu->renewed_ns && read_ns > vgpu->renewed_ns + lease_ns);
+	       cap_lease_may_be_over(&vgpu->cap, lease_ns, read_ns);
 }
 
 /* The reading that began before @now may have taken this long. */
@@ -233,56 +226,55 @@ static uint64_t read_end_ns(struct instant now)
 
 static void rewrite_cap(struct caps *caps, struct host_gpu *gpu, struct vgpu *v, struct instant now)
 {
-	int last_pct = v->expected_cap_pct;
+	int last_pct = v->cap.expected_pct;
 
-	v->cap_pct = v->expected_cap_pct = v->row.cap_pct;
+	cap_take(&v->cap, v->row.cap_pct);
 	if (gpu->mode != GPU_MODE_OBSERVE)
-		(void)actuate_cap(&caps->actuator, gpu, v, percent(last_pct), "lease", now);
+		(void)actuate_cap(&caps->actuator, gpu, v, cap_percent(last_pct), "lease", now);
 }
 
-void cap_check_sample(struct caps *caps, struct host_gpu *gpu, struct vgpu *v, bool gap,
-		      struct instant now)
+void caps_check_sample(struct caps *caps, struct host_gpu *gpu, struct vgpu *v, bool gap,
+		       struct instant now)
 {
 	enum cap_origin origin;
 	bool lease_over;
 
 	if (!v->device)
 		return;
-	v->cap_waits = kept_cap_waits(&v->kept, now.mono_ns);
+	cap_update_wait(&v->cap, now.mono_ns);
 	if (!v->row.cap_valid) {
 		/* If this tick renews the lease, the next one cannot know that it had ended. */
-		v->cap_unknown = lease_may_be_over(caps, gpu, v, gap, read_end_ns(now));
-		gpu->caps_due = gpu->caps_due || v->cap_unknown;
+		cap_set_unknown(&v->cap, lease_may_be_over(caps, gpu, v, gap, read_end_ns(now)));
+		gpu->caps_due = gpu->caps_due || v->cap.unknown;
 		return;
 	}
 	lease_over = lease_may_be_over(caps, gpu, v, gap, v->cap_read_ns);
-	v->cap_unknown = false;
+	cap_set_unknown(&v->cap, false);
 	origin = settle_adopted(caps, gpu, v, v->row.cap_pct, lease_over, now);
 	if (origin == CAP_OWN) {
-		kept_cap_note_reading(&v->kept);
-		v->expected_cap_pct = v->row.cap_pct;
-		v->cap_pct = percent(v->row.cap_pct);
+		cap_note_reading(&v->cap, v->row.cap_pct);
 	} else if (origin == CAP_INITIAL) {
 		rewrite_cap(caps, gpu, v, now);
 	} else if (origin == CAP_UNKNOWN) { /* the next period tries again */
-		v->cap_pct = percent(v->row.cap_pct);
-		v->cap_unknown = gpu->caps_due = true;
+		cap_assume(&v->cap, cap_percent(v->row.cap_pct));
+		cap_set_unknown(&v->cap, true);
+		gpu->caps_due = true;
 	}
-	v->anew = v->anew && v->cap_unknown;
+	cap_judged(&v->cap);
 }
 
-void cap_check_found(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
-		     struct instant now)
+void caps_check_found(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
+		      struct instant now)
 {
 	bool lease_over = lease_may_be_over(caps, gpu, vgpu, /* gap= */ false, read_end_ns(now));
 
 	(void)settle_adopted(caps, gpu, vgpu, found_pct, lease_over, now);
 }
 
-int cap_check_now(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now,
-		  struct err *reterr)
+int caps_check_now(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now,
+		   struct err *reterr)
 {
-	int was_pct = vgpu->expected_cap_pct, found_pct;
+	int was_pct = vgpu->cap.expected_pct, found_pct;
 	bool lease_over;
 
 	if (!actuate_is_foreign(&caps->actuator, gpu, vgpu, &found_pct))
@@ -295,7 +287,7 @@ int cap_check_now(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu, st
 	case CAP_OWN:
 	case CAP_INITIAL:
 	case CAP_UNKNOWN: /* after the end of a lease, the request may write the cap */
-		vgpu->expected_cap_pct = found_pct;
+		cap_expect(&vgpu->cap, found_pct);
 		gpu->caps_due = true; /* if it does not, the next period corrects the cap */
 		return 0;
 	case CAP_FOREIGN:
