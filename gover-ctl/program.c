@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds and starts another program of this package. */
+/* Finds the libraries of this package, and finds and starts its programs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -96,4 +96,49 @@ json_t *program_read_json(const char *const *argv, struct err *reterr)
 		(void)err_fail(reterr, EPROTO, "%s %s: failed, or printed no JSON", argv[0],
 			       argv[1]);
 	return json;
+}
+
+const struct program_library library_fps = {"libgover-fps.so", "GOVER_FPS_LIB", "LD_PRELOAD"};
+const struct program_library library_cl = {"libgover-cl.so", "GOVER_CL_LIB", "OPENCL_LAYERS"};
+
+/* Searches the library beside the program and in the prefix of the program. */
+static int search_library(const struct program_library *library, const char *exe,
+			  char path[PATH_MAX], struct err *reterr)
+{
+	static const char *const places[] = {"", "../lib/gover/"};
+	const char *slash = strrchr(exe, '/');
+	int folder = slash ? (int)(slash - exe) + 1 : 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		int n = snprintf(path, PATH_MAX, "%.*s%s%s", folder, exe, places[i], library->name);
+
+		if (n < PATH_MAX && access(path, R_OK) == 0)
+			return 0;
+	}
+	return err_fail(reterr, ENOENT,
+			"%s: found neither in %.*s nor in %.*s../lib/gover/; install it, or set %s",
+			library->name, folder, exe, folder, exe, library->override);
+}
+
+int program_find_library(const struct program_library *library, const char *override,
+			 const char *exe, char ret_path[PATH_MAX], struct err *reterr)
+{
+	char path[PATH_MAX];
+	int r = 0;
+
+	if (override && override[0]) {
+		snprintf(path, sizeof(path), "%s", override);
+		if (access(path, R_OK) < 0)
+			return err_fail(reterr, ENOENT, "%s: %s: %s", library->override, path,
+					strerror(errno));
+	} else {
+		r = search_library(library, exe, path, reterr);
+	}
+	if (r < 0)
+		return r;
+	if (strpbrk(path, ": "))
+		return err_fail(reterr, EINVAL, "%s: not usable in %s (space or colon in the path)",
+				path, library->list);
+	strcpy(ret_path, path);
+	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs another program of this package, with a pipe to it or from it. */
+/* Finds the libraries of this package, and runs its programs with a pipe to them or from them. */
 #ifndef GOVER_CTL_PROGRAM_H
 #define GOVER_CTL_PROGRAM_H
 
@@ -34,5 +34,24 @@ int program_wait(struct program *program);
  * caller frees the result. Returns NULL with a message if it does not run or prints no JSON.
  */
 json_t *program_read_json(const char *const *argv, struct err *reterr);
+
+/* A library that is loaded into programs of customers. */
+struct program_library {
+	const char *name;
+	const char *override; /* environment variable with another path of the library */
+	const char *list;     /* environment variable that makes the program load it */
+};
+
+extern const struct program_library library_fps; /* counts frames */
+extern const struct program_library library_cl;	 /* submits OpenCL work in turns */
+
+/*
+ * Finds a library. @override, the value of the variable of this name, is used if it is set.
+ * Otherwise the library is searched in the folder of the program @exe, then in ../lib/gover
+ * relative to this folder. Returns -ENOENT if the library is not found, -EINVAL if the list cannot
+ * contain its path.
+ */
+int program_find_library(const struct program_library *library, const char *override,
+			 const char *exe, char ret_path[PATH_MAX], struct err *reterr);
 
 #endif

@@ -23,7 +23,6 @@
 #include "gover-ctl/doctor/doctor.h"
 #include "gover-ctl/program.h"
 #include "gover-ctl/unit.h"
-#include "gover-ctl/verb/launch.h"
 #include "gover-ctl/verb/verbs.h"
 
 #define S_PER_DAY  86400
@@ -454,7 +453,7 @@ static void check_library(const struct doctor_input *input, struct finding *find
 	char path[PATH_MAX];
 	struct err err;
 
-	if (launch_find_library(&launch_fps, input->library, input->exe, path, &err) < 0)
+	if (program_find_library(&library_fps, input->library, input->exe, path, &err) < 0)
 		finding_set(finding, FINDING_FAIL, INSTALL, "FPS are not measured: %s", err.msg);
 	else
 		finding_set(finding, FINDING_OK, "", "frames are counted by %s", path);
@@ -469,7 +468,7 @@ static bool find_beside(const struct doctor_input *input, const char *name, char
 	char library[PATH_MAX], *slash;
 	struct err err;
 
-	if (launch_find_library(&launch_fps, input->library, input->exe, library, &err) < 0)
+	if (program_find_library(&library_fps, input->library, input->exe, library, &err) < 0)
 		return false;
 	slash = strrchr(library, '/');
 	if (slash)
@@ -539,7 +538,7 @@ static void check_layer(const struct doctor_input *input, struct finding *findin
 
 	if (!uses_backend(input, "lib"))
 		finding->state = FINDING_SKIPPED;
-	else if (launch_find_library(&launch_cl, input->layer, input->exe, path, &err) < 0)
+	else if (program_find_library(&library_cl, input->layer, input->exe, path, &err) < 0)
 		finding_set(finding, FINDING_FAIL, INSTALL,
 			    "programs of backend lib run without control: %s", err.msg);
 	else

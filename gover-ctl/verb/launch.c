@@ -21,51 +21,6 @@
 
 /* --- steps that do not depend on the daemon --- */
 
-const struct launch_library launch_fps = {"libgover-fps.so", "GOVER_FPS_LIB", "LD_PRELOAD"};
-const struct launch_library launch_cl = {"libgover-cl.so", "GOVER_CL_LIB", "OPENCL_LAYERS"};
-
-/* Searches the library beside the program and in the prefix of the program. */
-static int search_library(const struct launch_library *library, const char *exe,
-			  char path[PATH_MAX], struct err *reterr)
-{
-	static const char *const places[] = {"", "../lib/gover/"};
-	const char *slash = strrchr(exe, '/');
-	int folder = slash ? (int)(slash - exe) + 1 : 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		int n = snprintf(path, PATH_MAX, "%.*s%s%s", folder, exe, places[i], library->name);
-
-		if (n < PATH_MAX && access(path, R_OK) == 0)
-			return 0;
-	}
-	return err_fail(reterr, ENOENT,
-			"%s: found neither in %.*s nor in %.*s../lib/gover/; install it, or set %s",
-			library->name, folder, exe, folder, exe, library->override);
-}
-
-int launch_find_library(const struct launch_library *library, const char *override, const char *exe,
-			char ret_path[PATH_MAX], struct err *reterr)
-{
-	char path[PATH_MAX];
-	int r = 0;
-
-	if (override && override[0]) {
-		snprintf(path, sizeof(path), "%s", override);
-		if (access(path, R_OK) < 0)
-			return err_fail(reterr, ENOENT, "%s: %s: %s", library->override, path,
-					strerror(errno));
-	} else {
-		r = search_library(library, exe, path, reterr);
-	}
-	if (r < 0)
-		return r;
-	if (strpbrk(path, ": "))
-		return err_fail(reterr, EINVAL, "%s: not usable in %s (space or colon in the path)",
-				path, library->list);
-	strcpy(ret_path, path);
-	return 0;
-}
-
 int launch_make_list(const char *library, const char *before, char *ret_value, size_t size)
 {
 	bool more = before && before[0];
@@ -132,13 +87,13 @@ struct plan {
 };
 
 /* Makes the value of the variable that makes the program load @library. */
-static enum ctl_exit plan_library(const struct launch_library *library, char ret_list[LIST_MAX])
+static enum ctl_exit plan_library(const struct program_library *library, char ret_list[LIST_MAX])
 {
 	char exe[PATH_MAX], path[PATH_MAX];
 	struct err err;
 
 	program_own_path(exe);
-	if (launch_find_library(library, getenv(library->override), exe, path, &err) < 0)
+	if (program_find_library(library, getenv(library->override), exe, path, &err) < 0)
 		return ctl_fail(CTL_FAILED, "run: %s", err.msg);
 	if (launch_make_list(path, getenv(library->list), ret_list, LIST_MAX) < 0)
 		return ctl_fail(CTL_FAILED, "run: %s: too long (limit %d characters)",
@@ -209,7 +164,7 @@ static enum ctl_exit plan_arbiter(const struct args *args, struct plan *plan)
 				"run: --fps-max: not available on GPU '%s', whose "
 				"programs deliver work units instead of frames",
 				field_text(plan->vgpu.json, "gpu"));
-	return plan_library(&launch_cl, plan->layers);
+	return plan_library(&library_cl, plan->layers);
 }
 
 /* Removes the vGPU if this run created it. */
@@ -296,7 +251,7 @@ enum ctl_exit verb_run(struct ctl *ctl, const struct args *args)
 
 	if (found < 0)
 		return refuse_command(args->words[0], -found);
-	r = plan_library(&launch_fps, plan.preload);
+	r = plan_library(&library_fps, plan.preload);
 	if (r == CTL_DONE)
 		r = plan_vgpu(ctl, args, &plan);
 	if (r == CTL_DONE) {
