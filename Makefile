@@ -55,7 +55,7 @@ folders  := base policy kernel/sched db sim gpu monitor gover-d gover-ctl gover-
             tests/bench/compute $(addprefix compute/,arbiter channel tenant server)
 found    := $(sort $(shell find $(folders) -name '*.c' ! -name main.c ! -name '*.bpf.c'))
 sources  := $(filter-out $(absent),$(found)) compute/cl/slice-plan.c compute/cl/slice-text.c
-embedded := $(addsuffix /embed.o,gover-d/web gover-d/openapi gover-ctl/verb $(if $(BPF),monitor/bpf))
+embedded := $(addsuffix /embed.o,gover-d/web gover-d/openapi gover-ctl/main $(if $(BPF),monitor/bpf))
 objects   = $(patsubst %.c,$B/obj/%.o,$1)
 names     = $(filter-out $3,$(patsubst $1/%.c,%,$(wildcard $1/$2.c)))
 layer    := $(if $(call has,vulkan),$B/libgover-fps-layer.so)
@@ -130,7 +130,7 @@ $B/bpf/present-%.o: monitor/bpf/present.bpf.c
 		$(if $(WERROR),-Werror) -DCGROUPS=$* -D__TARGET_ARCH_$(bpf_arch) -I. \
 		-I/usr/include/$(target) -MMD -MP -c -o $@ $<
 $B/obj/monitor/bpf/embed.o: $B/bpf/present-1.o $B/bpf/present-2.o
-$B/obj/gover-ctl/verb/embed.o: $(wildcard dist/completion/*)
+$B/obj/gover-ctl/main/embed.o: $(wildcard dist/completion/*)
 $B/obj/tests/workloads/kernels/embed.o: $(wildcard tests/workloads/kernels/cl/*.cl)
 
 # The web page, with its chart library if Debian's libjs-dygraphs is installed, and the REST description. Each
@@ -163,7 +163,7 @@ $B/libgover.a $B/libunit.a:
 	$(Q)$(AR) qcs $@ $^
 
 $B/gover-d: $B/obj/gover-d/main.o $B/libgover.a
-$B/gover-ctl: $B/obj/gover-ctl/verb/main.o $B/libgover.a
+$B/gover-ctl: $B/obj/gover-ctl/main/main.o $B/libgover.a
 $B/gover-ctl: private libs := $(call libs_of,jansson libcurl libsystemd ncursesw smartcols) -lm
 $B/gover-fleet: $B/obj/gover-fleet/main.o $B/libgover.a
 $B/gover-fleet: private libs := $(call libs_of,libcurl jansson libsystemd libvirt libxml-2.0) -pthread

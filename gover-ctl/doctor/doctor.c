@@ -23,7 +23,6 @@
 #include "gover-ctl/doctor/doctor.h"
 #include "gover-ctl/program.h"
 #include "gover-ctl/unit.h"
-#include "gover-ctl/verb/verbs.h"
 
 #define S_PER_DAY  86400
 #define NAME_SIZE  64

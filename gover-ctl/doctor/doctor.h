@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "base/finding.h"
+#include "gover-ctl/ctl.h"
 
 struct installation;
 
@@ -36,5 +37,8 @@ struct doctor_input {
  */
 const char *doctor_check(size_t index, const struct doctor_input *input,
 			 struct finding *ret_finding);
+
+/* The verb `doctor`. */
+enum ctl_exit verb_doctor(struct ctl *ctl, const struct args *args);
 
 #endif

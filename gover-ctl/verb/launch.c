@@ -17,7 +17,6 @@
 #include "gover-ctl/program.h"
 #include "gover-ctl/verb/contract-args.h"
 #include "gover-ctl/verb/launch.h"
-#include "gover-ctl/verb/verbs.h"
 
 /* --- steps that do not depend on the daemon --- */
 

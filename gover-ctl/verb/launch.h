@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps of `run`. Only launch_enter_vgpu() changes anything. */
+/* The verb `run` and its steps. Of the steps, only launch_enter_vgpu() changes anything. */
 #ifndef GOVER_CTL_VERB_LAUNCH_H
 #define GOVER_CTL_VERB_LAUNCH_H
 
-#include <jansson.h>
-
-#include "base/err.h"
+#include "gover-ctl/ctl.h"
 
 /*
  * Makes the new value of the list: @library, then the present value @before (may be NULL). Returns
@@ -24,5 +22,7 @@ double launch_choose_fps_max(double target_fps);
  * if the vGPU has no control group, or the negative errno of a write.
  */
 int launch_enter_vgpu(const json_t *vgpu, long pid, struct err *reterr);
+
+enum ctl_exit verb_run(struct ctl *ctl, const struct args *args);
 
 #endif

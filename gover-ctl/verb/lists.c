@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The verbs `alerts`, `ack`, `audit`, `decisions`, `history` and `silence ...`. */
+/* The verbs `status`, `alerts`, `ack`, `audit`, `decisions`, `history` and `silence ...`. */
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/terminal/field.h"
 #include "base/text.h"
+#include "gover-ctl/verb/lists.h"
+#include "gover-ctl/verb/status.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/time-arg.h"
-#include "gover-ctl/verb/verbs.h"
 
 static void audit_request(const json_t *row, char text[WRITER_CELL_MAX])
 {
@@ -206,5 +207,20 @@ enum ctl_exit verb_silence_remove(struct ctl *ctl, const struct args *args)
 	if (r != CTL_DONE)
 		return r;
 	writer_result(&ctl->writer, &reply, "removed: silence %lld", id);
+	return CTL_DONE;
+}
+
+enum ctl_exit verb_status(struct ctl *ctl, const struct args *args)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	enum ctl_exit r = ctl_request(ctl, "GET", NULL, &reply, "/v1/host");
+
+	(void)args;
+	if (r != CTL_DONE)
+		return r;
+	if (ctl->writer.json)
+		writer_reply(&ctl->writer, &reply);
+	else
+		status_print(ctl, reply.json);
 	return CTL_DONE;
 }

@@ -11,8 +11,9 @@
 
 #include "base/terminal/field.h"
 #include "gover-ctl/program.h"
+#include "gover-ctl/verb/policy.h"
+#include "gover-ctl/verb/simulate.h"
 #include "gover-ctl/verb/time-arg.h"
-#include "gover-ctl/verb/verbs.h"
 
 #define DAY_S	     (24 * 3600)
 #define SEED_DEFAULT 1

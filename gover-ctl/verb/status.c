@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* `status`: prints the daemon, GPUs, vGPUs, alerts and offers, from GET /v1/host. */
+/* Prints the daemon, GPUs, vGPUs, alerts and offers, from GET /v1/host. */
 #include <string.h>
 
 #include "base/rfc3339.h"
 #include "base/terminal/field.h"
 #include "base/terminal/writer.h"
 #include "gover-ctl/verb/describe.h"
+#include "gover-ctl/verb/status.h"
 #include "gover-ctl/verb/tables.h"
-#include "gover-ctl/verb/verbs.h"
 
 #define INDENT 4 /* of further lines */
 
@@ -113,19 +113,4 @@ void status_print(struct ctl *ctl, const json_t *host)
 		print_offer(&ctl->writer, offer);
 	}
 	print_history(&ctl->writer, json_object_get(host, "history"));
-}
-
-enum ctl_exit verb_status(struct ctl *ctl, const struct args *args)
-{
-	CLEANUP_REPLY struct reply reply = {0};
-	enum ctl_exit r = ctl_request(ctl, "GET", NULL, &reply, "/v1/host");
-
-	(void)args;
-	if (r != CTL_DONE)
-		return r;
-	if (ctl->writer.json)
-		writer_reply(&ctl->writer, &reply);
-	else
-		status_print(ctl, reply.json);
-	return CTL_DONE;
 }

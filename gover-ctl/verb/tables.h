@@ -16,8 +16,7 @@ extern const struct table table_gpus, table_vgpus, table_alerts, table_offers, t
 	table_history, table_policy, table_silences;
 extern const struct table table_accounts, table_flavors, table_earners; /* economics */
 extern const struct table table_tokens;
-extern const struct table table_audit; /* lists.c */
-extern const struct table table_vgpu;  /* fields of one vGPU, for writer_record() */
+extern const struct table table_vgpu; /* fields of one vGPU, for writer_record() */
 
 /* Prints the rows in @answer, or @table->none, or nothing if a table without headings has no row.
  */

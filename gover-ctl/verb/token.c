@@ -11,7 +11,7 @@
 #include "base/terminal/field.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/time-arg.h"
-#include "gover-ctl/verb/verbs.h"
+#include "gover-ctl/verb/token.h"
 
 enum ctl_exit verb_token_list(struct ctl *ctl, const struct args *args)
 {

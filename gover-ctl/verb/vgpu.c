@@ -4,7 +4,7 @@
 #include "gover-ctl/verb/contract-args.h"
 #include "gover-ctl/verb/describe.h"
 #include "gover-ctl/verb/tables.h"
-#include "gover-ctl/verb/verbs.h"
+#include "gover-ctl/verb/vgpu.h"
 
 /* Sends @body and prints the vGPU in the reply. Frees @body. */
 static enum ctl_exit change(struct ctl *ctl, const char *method, const char *path, json_t *body,

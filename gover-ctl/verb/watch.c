@@ -11,7 +11,7 @@
 #include "base/terminal/field.h"
 #include "gover-ctl/verb/describe.h"
 #include "gover-ctl/verb/sse.h"
-#include "gover-ctl/verb/verbs.h"
+#include "gover-ctl/verb/watch.h"
 
 #define KINDS_DEFAULT "decision,alert,offer,change"
 #define RETRY_MS      1000

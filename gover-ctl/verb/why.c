@@ -9,7 +9,7 @@
 #include "base/terminal/field.h"
 #include "base/terminal/writer.h"
 #include "gover-ctl/verb/describe.h"
-#include "gover-ctl/verb/verbs.h"
+#include "gover-ctl/verb/why.h"
 
 #define WHY_DECISIONS 10
 #define INDENT	      4

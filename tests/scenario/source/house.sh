@@ -162,7 +162,7 @@ none "no TODO is left"
 
 {
   [ -f "$B/libgover.a" ] || echo "$B/libgover.a is not built"
-  objdump -t "$B/libgover.a" "$B"/obj/gover-*/main.o "$B"/obj/gover-ctl/verb/main.o "$B"/obj/compute/server/main.o "$B"/obj/sim/host/main.o |
+  objdump -t "$B/libgover.a" "$B"/obj/gover-*/main.o "$B"/obj/gover-ctl/main/main.o "$B"/obj/compute/server/main.o "$B"/obj/sim/host/main.o |
     awk '$2 == "g" && $3 == "O" && $4 ~ /^\.(data|bss)/ && $4 !~ /^\.data\.rel\.ro/ && $NF !~ /^__/ { print $NF }'
 } >"$dir/complaints" 2>&1
 none "there is no public mutable variable"

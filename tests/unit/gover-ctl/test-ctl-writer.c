@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/terminal/writer.h"
 #include "base/http/client.h"
+#include "base/terminal/writer.h"
 #include "gover-ctl/verb/tables.h"
 #include "tests/unit/quoted-json.h"
 #include "tests/unit/unit.h"

@@ -12,8 +12,8 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "gover-ctl/verb/usage.h"
-#include "gover-ctl/verb/verbs.h"
+#include "gover-ctl/main/usage.h"
+#include "gover-ctl/main/verbs.h"
 
 static enum ctl_exit show_usage(const struct verb *verb)
 {

@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `config check`: prints all faults that gover-d --check-config finds. Needs no running daemon.
- * Without FILE it checks the files of the unit or of the running daemon, and compares the time of
- * their last change with the start of the daemon.
+ * The verbs `config check` and `support`, which run other programs of this host. `config
+ * check` prints all faults that gover-d --check-config finds. It needs no running daemon. Without
+ * FILE it checks the files of the unit or of the running daemon, and compares the time of their
+ * last change with the start of the daemon.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/terminal/field.h"
+#include "base/xalloc.h"
 #include "gover-ctl/program.h"
 #include "gover-ctl/unit.h"
-#include "gover-ctl/verb/verbs.h"
+#include "gover-ctl/verb/host.h"
 
 #define DAEMON_TIMEOUT_MS 2000L
+#define SOS_PACKAGE	  "sosreport"
 
 struct check {
 	const struct writer *writer;
@@ -196,4 +202,23 @@ enum ctl_exit verb_config_check(struct ctl *ctl, const struct args *args)
 	}
 	json_decref(answer);
 	return ok ? CTL_DONE : CTL_FAILED;
+}
+
+/* Runs sos with the plug-in dist/sos/gover.py. */
+enum ctl_exit verb_support(struct ctl *ctl, const struct args *args)
+{
+	static const char *const first[] = {"sos", "report", "--batch", "-o", "gover"};
+	char **argv = xcalloc(ARRAY_SIZE(first) + (size_t)args->n_words + 1, sizeof(*argv));
+
+	memcpy(argv, first, sizeof(first));
+	memcpy(argv + ARRAY_SIZE(first), args->words, (size_t)args->n_words * sizeof(*argv));
+	if (ctl->socket && setenv("GOVER_SOCKET", ctl->socket, 1) < 0)
+		return ctl_fail(CTL_FAILED, "support: GOVER_SOCKET: %s", strerror(errno));
+	execvp(argv[0], argv);
+	free(argv);
+	if (errno != ENOENT)
+		return ctl_fail(CTL_FAILED, "support: sos: %s", strerror(errno));
+	return ctl_fail(CTL_FAILED,
+			"support: sos is not installed (install the package " SOS_PACKAGE
+			", then run as root: sos report -o gover)");
 }

@@ -1,14 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of verbs. */
+/* The table of verbs. A test compares it with the manual page. */
 #include <limits.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/cleanup.h"
+#include "gover-ctl/doctor/doctor.h"
+#include "gover-ctl/main/complete.h"
+#include "gover-ctl/main/usage.h"
+#include "gover-ctl/main/verbs.h"
+#include "gover-ctl/top/top.h"
+#include "gover-ctl/verb/host.h"
+#include "gover-ctl/verb/launch.h"
+#include "gover-ctl/verb/lists.h"
+#include "gover-ctl/verb/policy.h"
+#include "gover-ctl/verb/selling.h"
+#include "gover-ctl/verb/simulate.h"
 #include "gover-ctl/verb/tables.h"
-#include "gover-ctl/verb/verbs.h"
+#include "gover-ctl/verb/token.h"
+#include "gover-ctl/verb/vgpu.h"
+#include "gover-ctl/verb/watch.h"
+#include "gover-ctl/verb/why.h"
 
-static const struct verb verbs[] = {
+const struct verb verbs_table[] = {
 	{"status", VERB_WATCH, "", 0, 0, .json = true, .run = verb_status,
 	 .summary = "show the daemon, its GPUs and vGPUs, alerts and offers"},
 	{"top", VERB_WATCH, "", 0, 0, .run = verb_top,
@@ -117,49 +129,4 @@ static const struct verb verbs[] = {
 	 .run = verb_complete, .summary = "list the candidates for the last word"},
 };
 
-static const struct verb_group_info groups[] = {
-	[VERB_WATCH] = {"watch", "see the state, its reasons and its history"},
-	[VERB_CONTRACTS] = {"contracts", "sell, change and use vGPUs"},
-	[VERB_SELLING] = {"selling", "offers, revenue and simulations"},
-	[VERB_POLICY] = {"policy", "parameters of the policy, and stops"},
-	[VERB_HOST] = {"host", "checks, access and help"},
-};
-
-const struct verb_group_info *verbs_group(enum verb_group group)
-{
-	return &groups[group];
-}
-
-const struct verb *verbs_at(size_t index)
-{
-	return index < ARRAY_SIZE(verbs) && !verbs[index].hidden ? &verbs[index] : NULL;
-}
-
-struct option_set verbs_options(const struct verb *verb)
-{
-	struct option_set set = {.has = {false}};
-
-	option_set_add(&set, options_global);
-	option_set_add(&set, verb->required);
-	option_set_add(&set, verb->optional);
-	return set;
-}
-
-const struct verb *verbs_find(char *const *words, int n_words, int *ret_used)
-{
-	char two[64] = "";
-
-	if (n_words == 0)
-		return NULL;
-	if (n_words > 1)
-		snprintf(two, sizeof(two), "%s %s", words[0], words[1]);
-	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
-		int used = strchr(verbs[i].words, ' ') ? 2 : 1;
-
-		if (strcmp(verbs[i].words, used == 2 ? two : words[0]) != 0)
-			continue;
-		*ret_used = used;
-		return &verbs[i];
-	}
-	return NULL;
-}
+const size_t verbs_table_rows = ARRAY_SIZE(verbs_table);

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "gover-ctl/verb/usage.h"
+#include "gover-ctl/main/usage.h"
 
 #define TEXT_WIDTH	80
 #define SYNOPSIS_INDENT 11 /* column of the further lines of a synopsis */

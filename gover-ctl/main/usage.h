@@ -2,12 +2,12 @@
 /*
  * Usage text, made from the tables of verbs, groups and options. Lines have at most 80 columns.
  */
-#ifndef GOVER_CTL_VERB_USAGE_H
-#define GOVER_CTL_VERB_USAGE_H
+#ifndef GOVER_CTL_MAIN_USAGE_H
+#define GOVER_CTL_MAIN_USAGE_H
 
 #include <stdio.h>
 
-#include "gover-ctl/verb/verbs.h"
+#include "gover-ctl/main/verbs.h"
 
 /* Prints the groups with the names of their verbs; fits a screen of 24 lines. */
 void usage_print_overview(FILE *out);
@@ -26,5 +26,8 @@ bool usage_print_family(FILE *out, const char *word);
 bool usage_list_subverbs(const char *word, char *list, size_t size);
 /* Writes the error for words that name no verb, with the verbs that may be meant. */
 void usage_explain_unknown(char *const *words, int n_words, struct err *reterr);
+
+/* The verb `help`. */
+enum ctl_exit verb_help(struct ctl *ctl, const struct args *args);
 
 #endif

@@ -8,8 +8,8 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "gover-ctl/verb/usage.h"
-#include "gover-ctl/verb/verbs.h"
+#include "gover-ctl/main/usage.h"
+#include "gover-ctl/main/verbs.h"
 #include "tests/unit/unit.h"
 
 #define WORDS_MAX 16

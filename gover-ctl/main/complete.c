@@ -13,9 +13,10 @@
 
 #include "base/cleanup.h"
 #include "base/terminal/field.h"
+#include "gover-ctl/main/complete.h"
+#include "gover-ctl/main/usage.h"
+#include "gover-ctl/main/verbs.h"
 #include "gover-ctl/verb/tables.h"
-#include "gover-ctl/verb/usage.h"
-#include "gover-ctl/verb/verbs.h"
 
 #define ANSWER_MS 2000L /* time limit of a reply, because a user waits for the candidates */
 
