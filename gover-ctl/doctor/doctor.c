@@ -21,8 +21,8 @@
 #include "base/terminal/field.h"
 #include "base/terminal/writer.h"
 #include "gover-ctl/doctor/doctor.h"
-#include "gover-ctl/program.h"
-#include "gover-ctl/unit.h"
+#include "gover-ctl/shared/program.h"
+#include "gover-ctl/shared/unit.h"
 
 #define S_PER_DAY  86400
 #define NAME_SIZE  64
@@ -452,7 +452,7 @@ static void check_library(const struct doctor_input *input, struct finding *find
 	char path[PATH_MAX];
 	struct err err;
 
-	if (program_find_library(&library_fps, input->library, input->exe, path, &err) < 0)
+	if (program_find_library(&program_library_fps, input->library, input->exe, path, &err) < 0)
 		finding_set(finding, FINDING_FAIL, INSTALL, "FPS are not measured: %s", err.msg);
 	else
 		finding_set(finding, FINDING_OK, "", "frames are counted by %s", path);
@@ -467,7 +467,8 @@ static bool find_beside(const struct doctor_input *input, const char *name, char
 	char library[PATH_MAX], *slash;
 	struct err err;
 
-	if (program_find_library(&library_fps, input->library, input->exe, library, &err) < 0)
+	if (program_find_library(&program_library_fps, input->library, input->exe, library, &err) <
+	    0)
 		return false;
 	slash = strrchr(library, '/');
 	if (slash)
@@ -537,7 +538,8 @@ static void check_layer(const struct doctor_input *input, struct finding *findin
 
 	if (!uses_backend(input, "lib"))
 		finding->state = FINDING_SKIPPED;
-	else if (program_find_library(&library_cl, input->layer, input->exe, path, &err) < 0)
+	else if (program_find_library(&program_library_cl, input->layer, input->exe, path, &err) <
+		 0)
 		finding_set(finding, FINDING_FAIL, INSTALL,
 			    "programs of backend lib run without control: %s", err.msg);
 	else

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #include "base/finding.h"
-#include "gover-ctl/ctl.h"
+#include "gover-ctl/shared/ctl.h"
 
 struct installation;
 

@@ -16,7 +16,7 @@
 #include "gover-ctl/main/complete.h"
 #include "gover-ctl/main/usage.h"
 #include "gover-ctl/main/verbs.h"
-#include "gover-ctl/verb/tables.h"
+#include "gover-ctl/shared/tables.h"
 
 #define ANSWER_MS 2000L /* time limit of a reply, because a user waits for the candidates */
 

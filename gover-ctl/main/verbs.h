@@ -3,7 +3,7 @@
 #ifndef GOVER_CTL_MAIN_VERBS_H
 #define GOVER_CTL_MAIN_VERBS_H
 
-#include "gover-ctl/ctl.h"
+#include "gover-ctl/shared/ctl.h"
 
 struct table;
 

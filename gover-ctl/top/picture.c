@@ -14,9 +14,9 @@
 
 #include "base/terminal/field.h"
 #include "base/xalloc.h"
+#include "gover-ctl/shared/describe.h"
 #include "gover-ctl/top/picture.h"
 #include "gover-ctl/top/screen.h"
-#include "gover-ctl/verb/describe.h"
 
 #define BAR_COLUMNS	  16
 #define EVENTS_MIN	  3 /* minimum number of visible decisions; the table shrinks first */

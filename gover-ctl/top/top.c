@@ -9,10 +9,10 @@
 
 #include "base/clock.h"
 #include "base/terminal/field.h"
+#include "gover-ctl/shared/status.h"
 #include "gover-ctl/top/picture.h"
 #include "gover-ctl/top/screen.h"
 #include "gover-ctl/top/top.h"
-#include "gover-ctl/verb/status.h"
 
 #define REFRESH_MS  1000
 #define REPLY_MS    2000L /* a daemon that does not reply within this time is unreachable */

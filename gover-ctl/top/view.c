@@ -8,9 +8,9 @@
 #include "base/cleanup.h"
 #include "base/terminal/field.h"
 #include "base/xalloc.h"
+#include "gover-ctl/shared/describe.h"
 #include "gover-ctl/top/screen.h"
 #include "gover-ctl/top/view.h"
-#include "gover-ctl/verb/describe.h"
 
 #define MISSED_STEP_PCT 5  /* step of the missed share of a target, in percent */
 #define LOAD_STEP_PCT	10 /* step of the load, in percent of the GPU */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The verbs `config check` and `support`, which run other programs of this host. `config
- * check` prints all faults that gover-d --check-config finds. It needs no running daemon. Without
- * FILE it checks the files of the unit or of the running daemon, and compares the time of their
- * last change with the start of the daemon.
+ * The verbs `config check` and `support`, which run other programs of this host.
+ * `config check` prints all faults that gover-d --check-config finds. It needs no running daemon.
+ * Without FILE it checks the files of the unit or of the running daemon, and compares the time of
+ * their last change with the start of the daemon.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 #include "base/cleanup.h"
 #include "base/terminal/field.h"
 #include "base/xalloc.h"
-#include "gover-ctl/program.h"
-#include "gover-ctl/unit.h"
+#include "gover-ctl/shared/program.h"
+#include "gover-ctl/shared/unit.h"
 #include "gover-ctl/verb/host.h"
 
 #define DAEMON_TIMEOUT_MS 2000L

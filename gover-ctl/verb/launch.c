@@ -14,8 +14,8 @@
 #include "base/file.h"
 #include "base/terminal/field.h"
 #include "base/xalloc.h"
-#include "gover-ctl/program.h"
-#include "gover-ctl/verb/contract-args.h"
+#include "gover-ctl/shared/contract-args.h"
+#include "gover-ctl/shared/program.h"
 #include "gover-ctl/verb/launch.h"
 
 /* --- steps that do not depend on the daemon --- */
@@ -163,7 +163,7 @@ static enum ctl_exit plan_arbiter(const struct args *args, struct plan *plan)
 				"run: --fps-max: not available on GPU '%s', whose "
 				"programs deliver work units instead of frames",
 				field_text(plan->vgpu.json, "gpu"));
-	return plan_library(&library_cl, plan->layers);
+	return plan_library(&program_library_cl, plan->layers);
 }
 
 /* Removes the vGPU if this run created it. */
@@ -250,7 +250,7 @@ enum ctl_exit verb_run(struct ctl *ctl, const struct args *args)
 
 	if (found < 0)
 		return refuse_command(args->words[0], -found);
-	r = plan_library(&library_fps, plan.preload);
+	r = plan_library(&program_library_fps, plan.preload);
 	if (r == CTL_DONE)
 		r = plan_vgpu(ctl, args, &plan);
 	if (r == CTL_DONE) {

@@ -3,7 +3,7 @@
 #ifndef GOVER_CTL_VERB_LAUNCH_H
 #define GOVER_CTL_VERB_LAUNCH_H
 
-#include "gover-ctl/ctl.h"
+#include "gover-ctl/shared/ctl.h"
 
 /*
  * Makes the new value of the list: @library, then the present value @before (may be NULL). Returns

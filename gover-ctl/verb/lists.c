@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The verbs `status`, `alerts`, `ack`, `audit`, `decisions`, `history` and `silence ...`. */
-#include <string.h>
-
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/terminal/field.h"
 #include "base/text.h"
+#include "gover-ctl/shared/status.h"
+#include "gover-ctl/shared/tables.h"
+#include "gover-ctl/shared/time-arg.h"
 #include "gover-ctl/verb/lists.h"
-#include "gover-ctl/verb/status.h"
-#include "gover-ctl/verb/tables.h"
-#include "gover-ctl/verb/time-arg.h"
 
 static void audit_request(const json_t *row, char text[WRITER_CELL_MAX])
 {

@@ -3,7 +3,7 @@
 #ifndef GOVER_CTL_VERB_LISTS_H
 #define GOVER_CTL_VERB_LISTS_H
 
-#include "gover-ctl/verb/tables.h"
+#include "gover-ctl/shared/tables.h"
 
 extern const struct table table_audit;
 

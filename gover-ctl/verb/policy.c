@@ -10,8 +10,8 @@
 #include "base/parse.h"
 #include "base/terminal/field.h"
 #include "base/text.h"
+#include "gover-ctl/shared/tables.h"
 #include "gover-ctl/verb/policy.h"
-#include "gover-ctl/verb/tables.h"
 
 static int unknown_key(const char *key, json_t *params, struct err *reterr)
 {

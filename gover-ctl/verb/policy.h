@@ -3,7 +3,7 @@
 #ifndef GOVER_CTL_VERB_POLICY_H
 #define GOVER_CTL_VERB_POLICY_H
 
-#include "gover-ctl/ctl.h"
+#include "gover-ctl/shared/ctl.h"
 
 enum ctl_exit verb_policy_show(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_policy_set(struct ctl *ctl, const struct args *args);

@@ -11,11 +11,11 @@
 
 #include "base/cleanup.h"
 #include "base/terminal/field.h"
-#include "gover-ctl/verb/contract-args.h"
-#include "gover-ctl/verb/describe.h"
+#include "gover-ctl/shared/contract-args.h"
+#include "gover-ctl/shared/describe.h"
+#include "gover-ctl/shared/tables.h"
+#include "gover-ctl/shared/time-arg.h"
 #include "gover-ctl/verb/selling.h"
-#include "gover-ctl/verb/tables.h"
-#include "gover-ctl/verb/time-arg.h"
 
 #define KEY_MAX	    128 /* size of a key with its NUL; the daemon has the same limit */
 #define DAY_S	    (24 * 3600)

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "base/terminal/field.h"
-#include "gover-ctl/program.h"
+#include "gover-ctl/shared/program.h"
+#include "gover-ctl/shared/time-arg.h"
 #include "gover-ctl/verb/policy.h"
 #include "gover-ctl/verb/simulate.h"
-#include "gover-ctl/verb/time-arg.h"
 
 #define DAY_S	     (24 * 3600)
 #define SEED_DEFAULT 1

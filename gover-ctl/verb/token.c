@@ -9,8 +9,8 @@
 
 #include "base/cleanup.h"
 #include "base/terminal/field.h"
-#include "gover-ctl/verb/tables.h"
-#include "gover-ctl/verb/time-arg.h"
+#include "gover-ctl/shared/tables.h"
+#include "gover-ctl/shared/time-arg.h"
 #include "gover-ctl/verb/token.h"
 
 enum ctl_exit verb_token_list(struct ctl *ctl, const struct args *args)

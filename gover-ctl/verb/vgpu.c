@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The verbs `vgpu ...`, and `freeze`, `thaw` and `drain` of GPUs. */
 #include "base/terminal/field.h"
-#include "gover-ctl/verb/contract-args.h"
-#include "gover-ctl/verb/describe.h"
-#include "gover-ctl/verb/tables.h"
+#include "gover-ctl/shared/contract-args.h"
+#include "gover-ctl/shared/describe.h"
+#include "gover-ctl/shared/tables.h"
 #include "gover-ctl/verb/vgpu.h"
 
 /* Sends @body and prints the vGPU in the reply. Frees @body. */

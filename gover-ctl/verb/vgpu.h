@@ -3,7 +3,7 @@
 #ifndef GOVER_CTL_VERB_VGPU_H
 #define GOVER_CTL_VERB_VGPU_H
 
-#include "gover-ctl/ctl.h"
+#include "gover-ctl/shared/ctl.h"
 
 enum ctl_exit verb_vgpu_list(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_vgpu_show(struct ctl *ctl, const struct args *args);

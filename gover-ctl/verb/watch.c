@@ -9,8 +9,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/terminal/field.h"
-#include "gover-ctl/verb/describe.h"
-#include "gover-ctl/verb/sse.h"
+#include "gover-ctl/shared/describe.h"
+#include "gover-ctl/shared/sse.h"
 #include "gover-ctl/verb/watch.h"
 
 #define KINDS_DEFAULT "decision,alert,offer,change"

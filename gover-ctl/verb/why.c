@@ -8,7 +8,7 @@
 #include "base/rfc3339.h"
 #include "base/terminal/field.h"
 #include "base/terminal/writer.h"
-#include "gover-ctl/verb/describe.h"
+#include "gover-ctl/shared/describe.h"
 #include "gover-ctl/verb/why.h"
 
 #define WHY_DECISIONS 10

@@ -3,7 +3,7 @@
  * Fuzzes time arguments of gover-ctl. An accepted time must be in range, and the daemon must read
  * the same time.
  */
-#include "gover-ctl/verb/time-arg.h"
+#include "gover-ctl/shared/time-arg.h"
 #include "gover-d/api/handler.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/http/client.h"
-#include "gover-ctl/ctl.h"
+#include "gover-ctl/shared/ctl.h"
 #include "tests/unit/unit.h"
 
 static char folder[64], path[72];

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "gover-ctl/doctor/doctor.h"
-#include "gover-ctl/unit.h"
+#include "gover-ctl/shared/unit.h"
 #include "tests/unit/temp-folder.h"
 #include "tests/unit/unit.h"
 

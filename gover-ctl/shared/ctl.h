@@ -3,12 +3,12 @@
  * Functions and types that verbs share: struct ctl, requests to the daemon, errors and exit codes.
  * Verbs use REST only; they never access a GPU, the database or a cap directly.
  */
-#ifndef GOVER_CTL_CTL_H
-#define GOVER_CTL_CTL_H
+#ifndef GOVER_CTL_SHARED_CTL_H
+#define GOVER_CTL_SHARED_CTL_H
 
 #include "base/http/client.h"
 #include "base/terminal/writer.h"
-#include "gover-ctl/args.h"
+#include "gover-ctl/shared/args.h"
 
 /* Exit codes. */
 enum ctl_exit {

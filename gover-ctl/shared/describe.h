@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One-line descriptions of vGPUs and decisions. All functions write to @text. */
-#ifndef GOVER_CTL_VERB_DESCRIBE_H
-#define GOVER_CTL_VERB_DESCRIBE_H
+#ifndef GOVER_CTL_SHARED_DESCRIBE_H
+#define GOVER_CTL_SHARED_DESCRIBE_H
 
 #include <stddef.h>
 #include <jansson.h>

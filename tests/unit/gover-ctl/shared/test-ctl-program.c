@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "gover-ctl/program.h"
+#include "gover-ctl/shared/program.h"
 #include "tests/unit/temp-folder.h"
 #include "tests/unit/unit.h"
 
@@ -38,22 +38,24 @@ TEST(the_library_is_found_beside_the_program_or_in_its_prefix)
 
 	put_file("usr/bin/gover-ctl");
 	in_folder("usr/bin/gover-ctl", exe);
-	assert_int_equal(program_find_library(&library_fps, NULL, exe, found, &err), -ENOENT);
+	assert_int_equal(program_find_library(&program_library_fps, NULL, exe, found, &err),
+			 -ENOENT);
 	assert_non_null(strstr(err.msg, "/usr/bin/"));
 	assert_non_null(strstr(err.msg, "GOVER_FPS_LIB"));
 
 	put_file("usr/lib/gover/libgover-fps.so");
-	assert_int_equal(program_find_library(&library_fps, NULL, exe, found, &err), 0);
+	assert_int_equal(program_find_library(&program_library_fps, NULL, exe, found, &err), 0);
 	assert_string_equal(found, in_folder("usr/bin/../lib/gover/libgover-fps.so", wanted));
 
 	put_file("usr/bin/libgover-fps.so");
-	assert_int_equal(program_find_library(&library_fps, "", exe, found, &err), 0);
+	assert_int_equal(program_find_library(&program_library_fps, "", exe, found, &err), 0);
 	assert_string_equal(found, in_folder("usr/bin/libgover-fps.so", wanted));
 
-	assert_int_equal(program_find_library(&library_cl, NULL, exe, found, &err), -ENOENT);
+	assert_int_equal(program_find_library(&program_library_cl, NULL, exe, found, &err),
+			 -ENOENT);
 	assert_non_null(strstr(err.msg, "GOVER_CL_LIB"));
 	put_file("usr/lib/gover/libgover-cl.so");
-	assert_int_equal(program_find_library(&library_cl, NULL, exe, found, &err), 0);
+	assert_int_equal(program_find_library(&program_library_cl, NULL, exe, found, &err), 0);
 	assert_string_equal(found, in_folder("usr/bin/../lib/gover/libgover-cl.so", wanted));
 }
 
@@ -63,11 +65,11 @@ TEST(the_environment_overrides_the_library)
 	struct err err;
 
 	put_file("mine.so");
-	assert_int_equal(program_find_library(&library_fps, in_folder("mine.so", path),
+	assert_int_equal(program_find_library(&program_library_fps, in_folder("mine.so", path),
 					      "/nowhere/exe", found, &err),
 			 0);
 	assert_string_equal(found, path);
-	assert_int_equal(program_find_library(&library_fps, in_folder("none.so", path),
+	assert_int_equal(program_find_library(&program_library_fps, in_folder("none.so", path),
 					      "/nowhere/exe", found, &err),
 			 -ENOENT);
 	assert_non_null(strstr(err.msg, "none.so"));
@@ -82,8 +84,8 @@ TEST(a_path_that_breaks_ld_preload_is_rejected)
 		struct err err;
 
 		put_file(names[i]);
-		assert_int_equal(program_find_library(&library_fps, in_folder(names[i], path), "/x",
-						      found, &err),
+		assert_int_equal(program_find_library(&program_library_fps,
+						      in_folder(names[i], path), "/x", found, &err),
 				 -EINVAL);
 		assert_non_null(strstr(err.msg, names[i]));
 	}

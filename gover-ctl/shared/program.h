@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the libraries of this package, and runs its programs with a pipe to them or from them. */
-#ifndef GOVER_CTL_PROGRAM_H
-#define GOVER_CTL_PROGRAM_H
+#ifndef GOVER_CTL_SHARED_PROGRAM_H
+#define GOVER_CTL_SHARED_PROGRAM_H
 
 #include <jansson.h>
 #include <limits.h>
@@ -42,14 +42,14 @@ struct program_library {
 	const char *list;     /* environment variable that makes the program load it */
 };
 
-extern const struct program_library library_fps; /* counts frames */
-extern const struct program_library library_cl;	 /* submits OpenCL work in turns */
+extern const struct program_library program_library_fps; /* counts frames */
+extern const struct program_library program_library_cl;	 /* submits OpenCL work in turns */
 
 /*
- * Finds a library. @override, the value of the variable of this name, is used if it is set.
- * Otherwise the library is searched in the folder of the program @exe, then in ../lib/gover
- * relative to this folder. Returns -ENOENT if the library is not found, -EINVAL if the list cannot
- * contain its path.
+ * Finds a library. @override is the value of the environment variable of this name; if it is set,
+ * it is the path. Otherwise the library is searched in the folder of the program @exe, then in
+ * ../lib/gover relative to this folder. Returns -ENOENT if the library is not found, -EINVAL if the
+ * list cannot contain its path.
  */
 int program_find_library(const struct program_library *library, const char *override,
 			 const char *exe, char ret_path[PATH_MAX], struct err *reterr);

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/id.h"
 #include "base/parse.h"
-#include "gover-ctl/ctl.h"
+#include "gover-ctl/shared/ctl.h"
 
 static bool json_errors; /* set once at the start, when the command line is parsed */
 

@@ -3,8 +3,8 @@
  * The installation of gover-d on this host: the unit gover-d.service, as systemd describes it over
  * D-Bus, the running daemon, and its configuration file. Read-only; needs no root.
  */
-#ifndef GOVER_CTL_UNIT_H
-#define GOVER_CTL_UNIT_H
+#ifndef GOVER_CTL_SHARED_UNIT_H
+#define GOVER_CTL_SHARED_UNIT_H
 
 #include <jansson.h>
 #include <limits.h>

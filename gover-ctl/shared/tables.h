@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The tables that gover-ctl prints: columns and formats. */
-#ifndef GOVER_CTL_VERB_TABLES_H
-#define GOVER_CTL_VERB_TABLES_H
+#ifndef GOVER_CTL_SHARED_TABLES_H
+#define GOVER_CTL_SHARED_TABLES_H
 
-#include "gover-ctl/ctl.h"
+#include "gover-ctl/shared/ctl.h"
 
 struct table {
 	const char *member; /* name of the array of rows in the reply */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Converts contract options to fields of a request, and compares them with a vGPU. */
-#ifndef GOVER_CTL_VERB_CONTRACT_ARGS_H
-#define GOVER_CTL_VERB_CONTRACT_ARGS_H
+#ifndef GOVER_CTL_SHARED_CONTRACT_ARGS_H
+#define GOVER_CTL_SHARED_CONTRACT_ARGS_H
 
 #include <jansson.h>
 
-#include "gover-ctl/args.h"
+#include "gover-ctl/shared/args.h"
 
 /* Returns an object with the fields given as options, except labels. */
 json_t *contract_args_make_body(const struct args *args);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Times, spans and ranges in command line arguments. */
-#ifndef GOVER_CTL_VERB_TIME_ARG_H
-#define GOVER_CTL_VERB_TIME_ARG_H
+#ifndef GOVER_CTL_SHARED_TIME_ARG_H
+#define GOVER_CTL_SHARED_TIME_ARG_H
 
 #include <stdint.h>
 
 #include "base/clock.h"
-#include "gover-ctl/ctl.h"
+#include "gover-ctl/shared/ctl.h"
 
 /*
  * Parses a time: "now", "-1h30m" (relative to @now_ms), unix seconds "1763664596", or RFC 3339

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "gover-ctl/verb/sse.h"
+#include "gover-ctl/shared/sse.h"
 
 #define EVENT_MAX (64u << 20) /* maximum bytes of a line and of the data of an event */
 

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/terminal/field.h"
 #include "base/text.h"
-#include "gover-ctl/verb/describe.h"
+#include "gover-ctl/shared/describe.h"
 
 #define append(text, ...) text_append(text, DESCRIBE_MAX, __VA_ARGS__)
 

@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "base/terminal/field.h"
 #include "base/xalloc.h"
-#include "gover-ctl/unit.h"
+#include "gover-ctl/shared/unit.h"
 
 #define SYSTEMD	       "org.freedesktop.systemd1"
 #define PRIVATE_SOCKET "unix:path=/run/systemd/private"

@@ -3,8 +3,8 @@
  * The command line: the table of the options of all verbs, and the parser. The parser checks the
  * form and range of numbers.
  */
-#ifndef GOVER_CTL_ARGS_H
-#define GOVER_CTL_ARGS_H
+#ifndef GOVER_CTL_SHARED_ARGS_H
+#define GOVER_CTL_SHARED_ARGS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/verb/contract-args.h"
+#include "gover-ctl/shared/contract-args.h"
 #include "tests/unit/unit.h"
 
 /* Returns arguments that contain these options of `run`. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/verb/sse.h"
+#include "gover-ctl/shared/sse.h"
 #include "tests/unit/unit.h"
 
 static char got[4096];

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/unit.h"
+#include "gover-ctl/shared/unit.h"
 #include "tests/unit/unit.h"
 
 static const char *const environment[] = {

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "gover-ctl/program.h"
+#include "gover-ctl/shared/program.h"
 
 void program_own_path(char ret_path[PATH_MAX])
 {
@@ -98,8 +98,10 @@ json_t *program_read_json(const char *const *argv, struct err *reterr)
 	return json;
 }
 
-const struct program_library library_fps = {"libgover-fps.so", "GOVER_FPS_LIB", "LD_PRELOAD"};
-const struct program_library library_cl = {"libgover-cl.so", "GOVER_CL_LIB", "OPENCL_LAYERS"};
+const struct program_library program_library_fps = {"libgover-fps.so", "GOVER_FPS_LIB",
+						    "LD_PRELOAD"};
+const struct program_library program_library_cl = {"libgover-cl.so", "GOVER_CL_LIB",
+						   "OPENCL_LAYERS"};
 
 /* Searches the library beside the program and in the prefix of the program. */
 static int search_library(const struct program_library *library, const char *exe,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Parses server-sent events from a stream of bytes that arrives in chunks of any size. */
-#ifndef GOVER_CTL_VERB_SSE_H
-#define GOVER_CTL_VERB_SSE_H
+#ifndef GOVER_CTL_SHARED_SSE_H
+#define GOVER_CTL_SHARED_SSE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,9 +5,9 @@
 #include "base/rfc3339.h"
 #include "base/terminal/field.h"
 #include "base/terminal/writer.h"
-#include "gover-ctl/verb/describe.h"
-#include "gover-ctl/verb/status.h"
-#include "gover-ctl/verb/tables.h"
+#include "gover-ctl/shared/describe.h"
+#include "gover-ctl/shared/status.h"
+#include "gover-ctl/shared/tables.h"
 
 #define INDENT 4 /* of further lines */
 

@@ -5,8 +5,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "gover-ctl/verb/describe.h"
-#include "gover-ctl/verb/time-arg.h"
+#include "gover-ctl/shared/describe.h"
+#include "gover-ctl/shared/time-arg.h"
 #include "tests/unit/quoted-json.h"
 #include "tests/unit/unit.h"
 

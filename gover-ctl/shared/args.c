@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "base/text.h"
-#include "gover-ctl/args.h"
+#include "gover-ctl/shared/args.h"
 
 #define FPS_MAX_LIMIT 100000 /* maximum of --fps-max, in frames per second */
 #define LONG_BASE     256    /* getopt_long() returns LONG_BASE + id for a long option */

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/http/client.h"
 #include "base/terminal/writer.h"
-#include "gover-ctl/verb/tables.h"
+#include "gover-ctl/shared/tables.h"
 #include "tests/unit/quoted-json.h"
 #include "tests/unit/unit.h"
 

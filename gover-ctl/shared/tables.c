@@ -11,8 +11,8 @@
 #include "base/terminal/writer.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "gover-ctl/verb/describe.h"
-#include "gover-ctl/verb/tables.h"
+#include "gover-ctl/shared/describe.h"
+#include "gover-ctl/shared/tables.h"
 
 #define LABEL_MAX 256 /* size of a term of a selector with its NUL */
 #define COLUMN(h, k, f)                                       \

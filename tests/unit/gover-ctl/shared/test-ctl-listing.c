@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/verb/tables.h"
+#include "gover-ctl/shared/tables.h"
 #include "tests/unit/unit.h"
 
 static const char body[] =

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/terminal/field.h"
 #include "base/xalloc.h"
-#include "gover-ctl/verb/contract-args.h"
+#include "gover-ctl/shared/contract-args.h"
 
 /*
  * Finds the option that gives @field a value: the option of the field, or an alias. Returns false

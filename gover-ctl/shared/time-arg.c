@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/parse.h"
 #include "base/rfc3339.h"
-#include "gover-ctl/verb/time-arg.h"
+#include "gover-ctl/shared/time-arg.h"
 
 #define YEAR_9999_S INT64_C(253402300799)
 #define SPAN_MAX_S  INT64_C(3153600000) /* maximum span: a hundred years */
