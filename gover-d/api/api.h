@@ -6,11 +6,14 @@
 #ifndef GOVER_D_API_API_H
 #define GOVER_D_API_API_H
 
+#include <stdbool.h>
+
 #include "gover-d/record/observer.h"
 
 #define API_BODY_MAX (64 * 1024)
 
 struct api;
+struct api_request;
 struct authn;
 struct changes;
 struct view;
@@ -21,6 +24,23 @@ struct view;
  */
 struct api *api_new(struct changes *changes, const struct view *view, struct authn *authn);
 struct api *api_free(struct api *api); /* accepts NULL; returns NULL */
+
+/*
+ * Called before the body arrives. Returns true if the caller may use the route. The transport then
+ * calls api_serve() or sets a reply itself. If the caller may not use the route, sets the reply and
+ * returns false.
+ */
+bool api_admit(struct api *api, struct api_request *request);
+
+/* Sets the reply to a request that is malformed. @text is the detail of the problem. */
+void api_reject(struct api *api, struct api_request *request, unsigned int status,
+		const char *text);
+
+/* Checks and routes the request: sets or defers its reply. */
+void api_serve(struct api *api, struct api_request *request);
+
+/* Makes all cached answers outdated. Call it at the end of each tick. */
+void api_tick(struct api *api);
 
 /*
  * Adds events to GET /v1/events and invalidates cached answers. The userdata of this observer must

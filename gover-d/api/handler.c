@@ -102,15 +102,15 @@ struct api_text *api_cached(struct api *api, enum api_cached which, char *(*make
 	return cache->text;
 }
 
-void api_reply_cached(struct api *api, struct api_request *request, enum api_cached which,
-		      const char *type, char *(*make)(struct api *api))
+static char *make_vgpus(struct api *api)
 {
-	api_request_reply_shared(request, 200, type, api_cached(api, which, make));
+	return json_encode_dump(json_pack(
+		"{s:o, s:n}", "vgpus", resource_encode_vgpus(api->view, /* gpu= */ NULL), "next"));
 }
 
-void api_reply_list(struct api_request *request, const char *key, json_t *list)
+struct api_text *api_vgpus_text(struct api *api)
 {
-	api_request_reply_json(request, 200, json_pack("{s:o}", key, list));
+	return api_cached(api, API_CACHED_VGPUS, make_vgpus);
 }
 
 const struct host_gpu *api_find_gpu(struct api *api, struct api_request *request, const char *name)

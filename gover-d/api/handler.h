@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The struct of the api and functions shared by the handlers. A handler replies to the requests of
- * one route, or defers the reply.
- */
+/* The struct of the api, the type of a route, and the functions that the handlers share. */
 #ifndef GOVER_D_API_HANDLER_H
 #define GOVER_D_API_HANDLER_H
 
@@ -26,11 +23,7 @@ enum api_cached {
 	API_CACHED_COUNT
 };
 
-#define API_ROUTES_MAX 64
-
 struct api_parked;
-struct change_subject;
-struct events;
 struct follower;
 
 struct api {
@@ -45,9 +38,7 @@ struct api {
 	struct api_parked *parked; /* requests that wait for the end of a change, oldest first */
 	bool resuming;		   /* api_resume() is running */
 	struct metrics_tally tally;
-	/* One counter for each route; the last counter is for requests that match no route. */
-	struct api_counter counters[API_ROUTES_MAX + 1];
-	struct metrics_route routes[API_ROUTES_MAX + 1];
+	struct metrics_route *routes; /* the last one counts requests that match no route */
 	size_t n_routes;
 	/*
 	 * A cached answer is outdated if its @version differs from this one, or its @generation
@@ -61,98 +52,27 @@ struct api {
 	struct api_keys *keys; /* idempotency keys; NULL: no key was used yet */
 };
 
-typedef void (*api_handler)(struct api *api, struct api_request *request);
+enum {
+	API_OBJECT = 1 << 0, /* the body must be a JSON object; without this flag it is ignored */
+	/* no audit row: the report of gover-fleet comes each minute and changes nothing that a
+	 * client has set */
+	API_UNAUDITED = 1 << 1,
+};
 
-void api_get_host(struct api *api, struct api_request *request);
-void api_get_gpus(struct api *api, struct api_request *request);
-void api_get_gpu(struct api *api, struct api_request *request);
-void api_patch_gpu(struct api *api, struct api_request *request);
-void api_get_samples(struct api *api, struct api_request *request);
-void api_get_gpu_load(struct api *api, struct api_request *request);
-void api_get_health(struct api *api, struct api_request *request);
-void api_get_ready(struct api *api, struct api_request *request);
-void api_get_metrics(struct api *api, struct api_request *request);
-void api_get_openapi(struct api *api, struct api_request *request);
+/* A route, in the table of a file in resource/. The handler sets or defers the reply. */
+struct api_route {
+	const char *method, *pattern;
+	void (*handler)(struct api *api, struct api_request *request);
+	enum access_scope scope;
+	unsigned int flags;
+	const char *query[4]; /* names of the parameters */
+};
 
-void api_get_vgpus(struct api *api, struct api_request *request);
-void api_post_vgpu(struct api *api, struct api_request *request);
-void api_get_vgpu(struct api *api, struct api_request *request);
-void api_patch_vgpu(struct api *api, struct api_request *request);
-void api_get_contract(struct api *api, struct api_request *request);
-void api_patch_contract(struct api *api, struct api_request *request);
-void api_delete_vgpu(struct api *api, struct api_request *request);
-void api_get_diagnosis(struct api *api, struct api_request *request);
-void api_get_history(struct api *api, struct api_request *request);
-
-void api_get_alerts(struct api *api, struct api_request *request);
-void api_ack_alert(struct api *api, struct api_request *request);
-void api_get_silences(struct api *api, struct api_request *request);
-void api_get_silence(struct api *api, struct api_request *request);
-void api_post_silence(struct api *api, struct api_request *request);
-void api_delete_silence(struct api *api, struct api_request *request);
-void api_get_decisions(struct api *api, struct api_request *request);
-
-void api_get_offers(struct api *api, struct api_request *request);
-void api_claim_offer(struct api *api, struct api_request *request);
-void api_hold_offer(struct api *api, struct api_request *request);
-void api_delete_offer(struct api *api, struct api_request *request);
-
-void api_get_fleet(struct api *api, struct api_request *request);
-void api_put_fleet(struct api *api, struct api_request *request);
-void api_post_migration(struct api *api, struct api_request *request);
-
-void api_get_events(struct api *api, struct api_request *request);
-
-void api_get_economics(struct api *api, struct api_request *request);
-
-void api_get_page(struct api *api, struct api_request *request);
-
-void api_get_policy(struct api *api, struct api_request *request);
-void api_patch_policy(struct api *api, struct api_request *request);
-
-void api_get_tokens(struct api *api, struct api_request *request);
-void api_get_token(struct api *api, struct api_request *request);
-void api_post_token(struct api *api, struct api_request *request);
-void api_delete_token(struct api *api, struct api_request *request);
-void api_get_audit(struct api *api, struct api_request *request);
-
-/* --- for the handlers --- */
-
-/* Makes all cached answers outdated. Call it at the end of each tick. */
-void api_tick(struct api *api);
-/* Passes an event to the readers of GET /v1/events. Takes over @object. */
-void api_events_add(struct api *api, enum events_kind kind, json_t *object);
-/* Sends the tick event, and a comment to each idle stream. Call it once per period. */
-void api_events_tick(struct api *api);
-/* Closes the event streams that were opened with token @name. */
-void api_events_revoke(struct api *api, const char *name);
 /* Returns the text of GET /v1/vgpus, owned by @api. */
-const struct api_text *api_vgpus_text(struct api *api);
+struct api_text *api_vgpus_text(struct api *api);
 
 /* Returns the cached text @which. If it is outdated, @make creates a new text with malloc(). */
 struct api_text *api_cached(struct api *api, enum api_cached which, char *(*make)(struct api *api));
-/* Replies with the text of api_cached(). */
-void api_reply_cached(struct api *api, struct api_request *request, enum api_cached which,
-		      const char *type, char *(*make)(struct api *api));
-
-/* The change_subject.other of changes of tokens, which handlers make without change/change.h. */
-#define API_TOKENS "tokens"
-
-/*
- * Defers the request until no change that conflicts with @conflict is in progress. It is then
- * served from the beginning, so that its conditions hold for the state that it changes.
- */
-void api_park(struct api *api, struct api_request *request, const struct change_subject *conflict);
-/* Serves parked requests that need not wait any longer. Call it whenever a change has ended. */
-void api_resume(struct api *api);
-
-/* Replies with the object {@key: @list}, without paging. Takes over @list. */
-void api_reply_list(struct api_request *request, const char *key, json_t *list);
-
-/* Returns the parameters of [policy] and [offer] as an object. */
-json_t *api_encode_params(const struct config *config);
-/* Returns a token without its secret; NULL: unknown name. */
-json_t *api_encode_token(struct api *api, const char *name);
 
 /* Look up a GPU or a vGPU; if it is unknown, set the reply 404 and return NULL. */
 const struct host_gpu *api_find_gpu(struct api *api, struct api_request *request, const char *name);

@@ -845,7 +845,7 @@ static void write_http(const struct out *out, const struct metrics_source *sourc
 	write_head(out, "gover_http_requests_total", "counter",
 		   "Answered requests, by route and status.");
 	for (size_t i = 0; i < source->n_routes; i++) {
-		const struct api_counter *counter = source->routes[i].counter;
+		const struct api_counter *counter = &source->routes[i].counter;
 
 		for (int k = 0; k < API_STATUSES_MAX && counter->statuses[k].n; k++) {
 			char status[16];

@@ -34,7 +34,7 @@ struct metrics_source {
 	const struct metrics_route {
 		/* requests that match no route have method "other" and route "none" */
 		const char *method, *route;
-		const struct api_counter *counter;
+		struct api_counter counter;
 	} * routes;
 	size_t n_routes;
 	int64_t tls_expires_s; /* expiry of the TLS certificate, unix time; 0: no TLS */

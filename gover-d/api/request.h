@@ -21,8 +21,6 @@
 #define API_TYPE_TEXT	 "text/plain; charset=utf-8"
 #define API_TYPE_PROBLEM "application/problem+json"
 
-struct api;
-
 /* The text of a reply, shared by all connections that send it. */
 struct api_text {
 	int refs;
@@ -116,7 +114,8 @@ struct api_request {
 	bool takes_body;
 	struct principal principal; /* the caller; all zero: the caller has no access */
 	/* Members set by the router. */
-	char param[API_PARAM_MAX]; /* value of {id} */
+	const struct api_route *route; /* NULL: no route was found */
+	char param[API_PARAM_MAX];     /* value of {id} */
 	/* the parsed body; NULL: the route accepts no body; only valid in the handler */
 	json_t *object;
 	bool merges; /* true: @object is a merge patch */
@@ -131,20 +130,6 @@ struct api_request {
 	struct api_audit *audit;	 /* audit of a request whose handler is running */
 	const struct api_change *change; /* the change that was made, while its reply is set */
 };
-
-/*
- * Called before the body arrives. Returns true if the caller may use the route. The transport then
- * calls api_serve() or sets a reply itself. If the caller may not use the route, sets the reply and
- * returns false.
- */
-bool api_admit(struct api *api, struct api_request *request);
-
-/* Sets the reply to a request that is malformed. @text is the detail of the problem. */
-void api_reject(struct api *api, struct api_request *request, unsigned int status,
-		const char *text);
-
-/* Checks and routes the request: sets or defers its reply. */
-void api_serve(struct api *api, struct api_request *request);
 
 /* Returns the value of a query parameter; NULL: absent. */
 const char *api_request_query(const struct api_request *request, const char *name);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Encodes the state of the daemon as JSON. Reads only memory, neither files nor the GPU. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/parse.h"
 #include "db/db.h"
 #include "gover-d/alert/alerts.h"
 #include "gover-d/api/metrics.h"
@@ -21,7 +23,8 @@
 #include "gover-d/util/json.h"
 #include "monitor/fps/fps.h"
 
-#define MIB 1048576.0
+#define MIB	  1048576.0
+#define VALUE_MAX 256 /* size of the text of a configuration value */
 
 static json_t *percent_if(bool valid, double fraction)
 {
@@ -411,5 +414,119 @@ json_t *resource_encode_host(const struct view *view, struct instant now)
 	json_encode_add(o, "offers", resource_encode_offers(view, /* all= */ false, now));
 	json_encode_add(o, "history", encode_history(view));
 	json_encode_add(o, "fps", encode_fps(view));
+	return o;
+}
+
+/*
+ * Returns a configuration value as JSON: a number, a boolean or a string, depending on the type of
+ * the key.
+ */
+static json_t *encode_value(const struct setting *key, const char *text)
+{
+	double number;
+	int64_t whole;
+	bool on;
+
+	if (key->type == &setting_text || key->type == &setting_word)
+		return json_encode_text(text);
+	if (parse_int(text, INT64_MIN, INT64_MAX, &whole) == 0)
+		return json_integer(whole);
+	if (parse_double(text, -DBL_MAX, DBL_MAX, &number) == 0)
+		return json_real(number);
+	if (parse_bool(text, &on) == 0)
+		return json_boolean(on);
+	return json_encode_text(text);
+}
+
+/* Returns the first key of [policy] or [offer] at or after *index; NULL: past the last key. */
+static const struct setting *next_key(size_t *index)
+{
+	const struct setting *info;
+
+	while ((info = config_key_at((*index)++)))
+		if (strcmp(info->section, "policy") == 0 || strcmp(info->section, "offer") == 0)
+			return info;
+	return NULL;
+}
+
+/*
+ * Writes the value of a key. A price that is not set has the value that the policy decides with, so
+ * that the type of the member does not change.
+ */
+static int get_value(const struct config *config, const struct setting *key, char text[VALUE_MAX])
+{
+	const struct policy_params params = config_policy_params(config);
+	int r = config_get_live(config, key->key, text, VALUE_MAX);
+
+	if (r == 0 && strcmp(key->key, "price_per_cap_hour") == 0)
+		snprintf(text, VALUE_MAX, "%.17g", params.price_per_cap_hour);
+	if (r == 0 && strcmp(key->key, "penalty_per_broken_s") == 0)
+		snprintf(text, VALUE_MAX, "%.17g", params.penalty_per_broken_s);
+	if (r == 0 && strcmp(key->key, "price_per_move") == 0)
+		snprintf(text, VALUE_MAX, "%.17g", params.price_per_move);
+	return r;
+}
+
+json_t *resource_encode_params(const struct config *config)
+{
+	json_t *o = json_object();
+	char text[VALUE_MAX];
+	const struct setting *key;
+	size_t index = 0;
+
+	while ((key = next_key(&index)))
+		if (get_value(config, key, text) == 0)
+			json_encode_add(o, key->key, encode_value(key, text));
+	return o;
+}
+
+static json_t *encode_differing(const struct config *config, const struct config *file)
+{
+	char is[VALUE_MAX], was[VALUE_MAX];
+	json_t *list = json_array();
+	const struct setting *key;
+	size_t index = 0;
+
+	while ((key = next_key(&index)))
+		if (config_get_live(config, key->key, is, sizeof(is)) == 0 &&
+		    config_get_live(file, key->key, was, sizeof(was)) == 0 && strcmp(is, was) != 0)
+			json_array_append_new(list, json_string(key->key));
+	return list;
+}
+
+static json_t *encode_policies(void)
+{
+	json_t *list = json_array();
+	const struct policy *policy;
+
+	for (size_t i = 0; (policy = policy_at(i)); i++)
+		json_array_append_new(list, json_pack("{s:s, s:s}", "name", policy->name, "summary",
+						      policy->summary));
+	return list;
+}
+
+json_t *resource_encode_policy(const struct view *view)
+{
+	const struct config *config = view->config;
+	json_t *o = json_object();
+
+	json_encode_add(o, "name", json_string(config->policy));
+	json_encode_add(o, "differs", encode_differing(config, view->file_config));
+	json_encode_add(o, "params", resource_encode_params(config));
+	json_encode_add(o, "file", resource_encode_params(view->file_config));
+	json_encode_add(o, "policies", encode_policies());
+	return o;
+}
+
+json_t *resource_encode_token(const struct token *token, const char *text)
+{
+	json_t *o = json_object();
+
+	json_encode_add(o, "name", json_string(token->name));
+	json_encode_add(o, "scope", json_string(access_scope_name(token->scope)));
+	json_encode_add(o, "created_at", json_encode_time(token->created_ms));
+	json_encode_add(o, "expires_at", json_encode_time(token->expires_ms));
+	if (text)
+		json_encode_add(o, "token", json_string(text));
 	return o;
 }

@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "gover-d/auth/tokens.h"
 #include "gover-d/manager/view.h"
 #include "gover-d/model/host.h"
 
@@ -32,5 +33,11 @@ json_t *resource_encode_contract(const struct view *view, const struct host_gpu 
 json_t *resource_encode_vgpus(const struct view *view, const struct host_gpu *gpu);
 json_t *resource_encode_alerts(const struct view *view, bool all);
 json_t *resource_encode_offers(const struct view *view, bool all, struct instant now);
+
+json_t *resource_encode_policy(const struct view *view);
+/* Encodes the parameters of [policy] and [offer]. */
+json_t *resource_encode_params(const struct config *config);
+/* @text: the secret of the token; NULL: it is not encoded. */
+json_t *resource_encode_token(const struct token *token, const char *text);
 
 #endif

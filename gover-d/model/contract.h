@@ -17,7 +17,7 @@
 
 #define VM_MAX	      128 /* size of a libvirt name or UUID, with NUL */
 #define LABELS_MAX    32
-#define CLAIM_MAX     128 /* size of an idempotency key with its owner (api/change.h) and NUL */
+#define CLAIM_MAX     128 /* size of an idempotency key with its owner (api/keys.h) and NUL */
 #define BODY_HASH_MAX 17  /* size of a hash of 64 bits in hex, with NUL */
 
 /* Labels of gover-fleet: the server in the cloud and its project, each by name. */

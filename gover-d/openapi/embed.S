@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The description of REST in gover-d as a struct asset (gover-d/api/asset.c): openapi.json and
- * openapi.json.gz, found by the include path.
+ * The description of REST in gover-d as a struct asset (gover-d/api/resource/asset.c): openapi.json
+ * and openapi.json.gz, found by the include path.
  */
 	.section .rodata
 .Lplain:

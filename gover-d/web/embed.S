@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Embeds the files of the web page, each also compressed with gzip, and the table of them, an array
- * of struct asset (gover-d/api/asset.c). The include path contains gover-d/web/ and the directories
- * of files that the build creates (dygraphs, page.etag, *.gz).
+ * of struct asset (gover-d/api/resource/asset.c). The include path contains gover-d/web/ and the
+ * directories of files that the build creates (dygraphs, page.etag, *.gz).
  */
 	.macro asset path, file, type
 	.section .rodata

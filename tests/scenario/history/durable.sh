@@ -147,7 +147,7 @@ for how in "ENOSPC write" "EIO sync" "EIO rename" "EIO sync_folder"; do
   print_state >"$dir/kept"
   each_route is_kept
 done
-sed -n 's/.*{"\(POST\|PATCH\|PUT\|DELETE\)", "\(\/[^"]*\)", api_.*/\1 \2/p' "$top/gover-d/api/api.c" >"$dir/patterns"
+sed -n 's/.*{"\(POST\|PATCH\|PUT\|DELETE\)", "\(\/[^"]*\)", .*/\1 \2/p' "$top"/gover-d/api/resource/*.c >"$dir/patterns"
 ok "the program has changing routes" test -s "$dir/patterns"
 sed -i '/^PUT \/v1\/fleet$/d; /^POST .*\/migration$/d' "$dir/patterns"
 while read -r method pattern; do

@@ -11,16 +11,17 @@ port=''
 walk() { "$python" "$top/tests/openapi/walk.py" "${2:-$sock}" "$dir" "$1"; }
 enum() { gojq -r ".components.schemas.$1.properties.$2.enum[]" "$described" | sort; }
 
-sed -n 's/.*{"\([A-Z]*\)", "\(\/[^"]*\)", api_.*/\1 \2/p' "$top/gover-d/api/api.c" | sort >"$dir/routes"
+cat "$top"/gover-d/api/resource/*.c >"$dir/code"
+sed -n 's/.*{"\([A-Z]*\)", "\(\/[^"]*\)", .*/\1 \2/p' "$dir/code" | sort >"$dir/routes"
 gojq -r '.paths | to_entries[] | .key as $path | .value | keys[] | "\(ascii_upcase) \($path)"' "$described" | sort >"$dir/described"
 is "every route is described" "$(comm -23 "$dir/routes" "$dir/described")" ""
 is "every described route exists" "$(comm -13 "$dir/routes" "$dir/described")" ""
-sed -n 's/.*{"\([A-Z]*\)", "\(\/[^"]*\)", api_[a-z_]*, \([A-Z]*\), .*/\1 \2 \L\3/p' "$top/gover-d/api/api.c" | sort >"$dir/scopes"
+sed -n 's/.*{"\([A-Z]*\)", "\(\/[^"]*\)", [a-z_]*, ACCESS_\([A-Z]*\), .*/\1 \2 \L\3/p' "$dir/code" | sort >"$dir/scopes"
 gojq -r '.paths | to_entries[] | .key as $path | .value | to_entries[] |
   "\(.key | ascii_upcase) \($path) \(.value["x-gover-scope"])"' "$described" | sort >"$dir/schema"
 is "the described scope is the required one" "$(comm -23 "$dir/scopes" "$dir/schema")" ""
-tr '\n' ' ' <"$top/gover-d/api/api.c" | grep -oE '\{"[A-Z]+", "/[^"]*", api_[^{]*\{[^}]*\}\}' |
-  sed 's/^{"\([A-Z]*\)", "\([^"]*\)", api_[^{]*{\([^}]*\)}}$/\1 \2 \3/; s/NULL//; s/[",]//g; s/ *$//' |
+tr '\n' ' ' <"$dir/code" | grep -oE '\{"[A-Z]+", "/[^"]*", [^{]*\{[^}]*\}\}' |
+  sed 's/^{"\([A-Z]*\)", "\([^"]*\)", [^{]*{\([^}]*\)}}$/\1 \2 \3/; s/NULL//; s/[",]//g; s/ *$//' |
   while read -r method path query; do
     # shellcheck disable=SC2086 # words
     echo "$method $path $(printf '%s\n' $query | sort | paste -sd ' ')"

@@ -5,8 +5,8 @@
  */
 #include "tests/unit/gover-d/api/test-api.h"
 
-#include "gover-d/api/change.h"
 #include "gover-d/api/etag.h"
+#include "gover-d/api/keys.h"
 
 static unsigned int patch(const char *line, const char *body, const char *if_match)
 {

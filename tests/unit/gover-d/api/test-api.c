@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "gover-d/api/change.h"
+#include "gover-d/api/audit.h"
 #include "gover-d/api/handler.h"
 #include "tests/unit/unit.h"
 

@@ -7,8 +7,8 @@
 #include "base/id.h"
 #include "gover-d/alert/alerts.h"
 #include "gover-d/api/change.h"
-#include "gover-d/api/handler.h"
 #include "gover-d/api/resource.h"
+#include "gover-d/api/resource/routes.h"
 #include "gover-d/change/control.h"
 #include "gover-d/config/config.h"
 #include "gover-d/model/decisions.h"
@@ -18,7 +18,7 @@
 #define LIMIT_DEFAULT 100
 #define LIMIT_MAX     1000
 
-void api_get_alerts(struct api *api, struct api_request *request)
+static void get_alerts(struct api *api, struct api_request *request)
 {
 	bool all = false;
 
@@ -36,7 +36,7 @@ static void reply_ack(struct api *api, struct api_request *request)
 				       encode_alert(alert, api->view->config->runbook_url));
 }
 
-void api_ack_alert(struct api *api, struct api_request *request)
+static void ack_alert(struct api *api, struct api_request *request)
 {
 	struct api_change *change;
 	int64_t id;
@@ -70,17 +70,17 @@ static const struct json_decode_field silence_fields[] = {
 	{.name = NULL},
 };
 
-void api_get_silences(struct api *api, struct api_request *request)
+static void get_silences(struct api *api, struct api_request *request)
 {
 	const struct silences *silences = api->view->silences;
 	json_t *list = json_array();
 
 	for (int i = 0; i < silences->n; i++)
 		json_array_append_new(list, encode_silence(&silences->list[i]));
-	api_reply_list(request, "silences", list);
+	api_request_reply_json(request, 200, json_pack("{s:o}", "silences", list));
 }
 
-void api_get_silence(struct api *api, struct api_request *request)
+static void get_silence(struct api *api, struct api_request *request)
 {
 	const struct db_silence *silence;
 	int64_t id;
@@ -105,7 +105,7 @@ static void reply_added(struct api *api, struct api_request *request)
 		 (long long)silence->id);
 }
 
-void api_post_silence(struct api *api, struct api_request *request)
+static void post_silence(struct api *api, struct api_request *request)
 {
 	struct wanted_silence wanted = {.until = ""};
 	struct api_change *change;
@@ -124,7 +124,7 @@ void api_post_silence(struct api *api, struct api_request *request)
 						     api_change_done(change), &change->err));
 }
 
-void api_delete_silence(struct api *api, struct api_request *request)
+static void delete_silence(struct api *api, struct api_request *request)
 {
 	struct api_change *change;
 	int64_t id;
@@ -188,7 +188,7 @@ static json_t *encode_decisions(const struct decisions *decisions, const struct 
 	return answer;
 }
 
-void api_get_decisions(struct api *api, struct api_request *request)
+static void get_decisions(struct api *api, struct api_request *request)
 {
 	struct wanted wanted = {
 		.vgpu = api_request_query(request, "vgpu"),
@@ -206,3 +206,14 @@ void api_get_decisions(struct api *api, struct api_request *request)
 	}
 	api_request_reply_json(request, 200, encode_decisions(api->view->decisions, &wanted));
 }
+
+const struct api_route alerts_routes[] = {
+	{"GET", "/v1/alerts", get_alerts, ACCESS_READ, 0, {"all", "limit", "after"}},
+	{"POST", "/v1/alerts/{id}/ack", ack_alert, ACCESS_OPERATE, 0, {NULL}},
+	{"GET", "/v1/silences", get_silences, ACCESS_READ, 0, {NULL}},
+	{"POST", "/v1/silences", post_silence, ACCESS_OPERATE, API_OBJECT, {NULL}},
+	{"GET", "/v1/silences/{id}", get_silence, ACCESS_READ, 0, {NULL}},
+	{"DELETE", "/v1/silences/{id}", delete_silence, ACCESS_OPERATE, 0, {NULL}},
+	{"GET", "/v1/decisions", get_decisions, ACCESS_READ, 0, {"after", "limit", "vgpu"}},
+	{.method = NULL},
+};

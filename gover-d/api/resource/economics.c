@@ -10,7 +10,7 @@
 #include "base/xalloc.h"
 #include "db/db.h"
 #include "gover-d/api/fetch.h"
-#include "gover-d/api/handler.h"
+#include "gover-d/api/resource/routes.h"
 #include "gover-d/change/change.h"
 #include "gover-d/config/config.h"
 #include "gover-d/tick/ledger.h"
@@ -263,7 +263,7 @@ static int read_economics(struct api_fetch *fetch, struct db_reader *reader)
 	return r;
 }
 
-void api_get_economics(struct api *api, struct api_request *request)
+static void get_economics(struct api *api, struct api_request *request)
 {
 	struct economics_fetch *e;
 	int64_t from_ms, to_ms;
@@ -278,3 +278,8 @@ void api_get_economics(struct api *api, struct api_request *request)
 	ledger_flush(api->changes->tick);
 	api_fetch_submit(api, request, &e->fetch);
 }
+
+const struct api_route economics_routes[] = {
+	{"GET", "/v1/economics", get_economics, ACCESS_READ, 0, {"from", "to"}},
+	{.method = NULL},
+};

@@ -5,30 +5,20 @@
 
 #include "gover-d/api/change.h"
 #include "gover-d/api/etag.h"
-#include "gover-d/api/handler.h"
+#include "gover-d/api/keys.h"
 #include "gover-d/api/resource.h"
+#include "gover-d/api/resource/routes.h"
 #include "gover-d/change/control.h"
 #include "gover-d/config/flavor.h"
 #include "gover-d/util/json.h"
 
-static char *make_list(struct api *api)
-{
-	return json_encode_dump(json_pack(
-		"{s:o, s:n}", "vgpus", resource_encode_vgpus(api->view, /* gpu= */ NULL), "next"));
-}
-
-const struct api_text *api_vgpus_text(struct api *api)
-{
-	return api_cached(api, API_CACHED_VGPUS, make_list);
-}
-
-void api_get_vgpus(struct api *api, struct api_request *request)
+static void get_vgpus(struct api *api, struct api_request *request)
 {
 	const char *name = api_request_query(request, "gpu");
 	const struct host_gpu *gpu = NULL;
 
 	if (request->n_query == 0) {
-		api_reply_cached(api, request, API_CACHED_VGPUS, API_TYPE_JSON, make_list);
+		api_request_reply_shared(request, 200, API_TYPE_JSON, api_vgpus_text(api));
 		return;
 	}
 	if (name)
@@ -69,13 +59,13 @@ static void reply_contract(struct api *api, struct api_request *request)
 	api_etag_put(request, tag);
 }
 
-void api_get_vgpu(struct api *api, struct api_request *request)
+static void get_vgpu(struct api *api, struct api_request *request)
 {
 	reply_vgpu(api, request, 200, request->param);
 	api_etag_apply(request);
 }
 
-void api_get_contract(struct api *api, struct api_request *request)
+static void get_contract(struct api *api, struct api_request *request)
 {
 	reply_contract(api, request);
 	api_etag_apply(request);
@@ -155,7 +145,7 @@ static bool reply_again(struct api *api, struct api_request *request, char hash[
 	return true;
 }
 
-void api_post_vgpu(struct api *api, struct api_request *request)
+static void post_vgpu(struct api *api, struct api_request *request)
 {
 	struct contract contract = {
 		.terms = {.weight = 1},
@@ -226,8 +216,8 @@ typedef void (*etag_fn)(const struct view *view, const struct host_gpu *gpu,
 			const struct vgpu *vgpu, char tag[API_ETAG_MAX]);
 
 /* Changes the contract if @etag_of meets the conditions of the request. */
-static void patch_contract(struct api *api, struct api_request *request, etag_fn etag_of,
-			   api_change_reply reply)
+static void change_contract(struct api *api, struct api_request *request, etag_fn etag_of,
+			    api_change_reply reply)
 {
 	char tag[API_ETAG_MAX];
 	struct contract values = {.id = ""};
@@ -253,17 +243,17 @@ static void patch_contract(struct api *api, struct api_request *request, etag_fn
 	contract_fini(&values);
 }
 
-void api_patch_vgpu(struct api *api, struct api_request *request)
+static void patch_vgpu(struct api *api, struct api_request *request)
 {
-	patch_contract(api, request, api_etag_of_vgpu, reply_changed);
+	change_contract(api, request, api_etag_of_vgpu, reply_changed);
 }
 
-void api_patch_contract(struct api *api, struct api_request *request)
+static void patch_contract(struct api *api, struct api_request *request)
 {
-	patch_contract(api, request, api_etag_of_contract, reply_contract);
+	change_contract(api, request, api_etag_of_contract, reply_contract);
 }
 
-void api_delete_vgpu(struct api *api, struct api_request *request)
+static void delete_vgpu(struct api *api, struct api_request *request)
 {
 	struct api_change *change;
 	const struct host_gpu *gpu;
@@ -279,3 +269,14 @@ void api_delete_vgpu(struct api *api, struct api_request *request)
 	api_change_begun(change, control_vgpu_remove(api->changes, request->param,
 						     api_change_done(change), &change->err));
 }
+
+const struct api_route vgpus_routes[] = {
+	{"GET", "/v1/vgpus", get_vgpus, ACCESS_READ, 0, {"gpu", "limit", "after"}},
+	{"POST", "/v1/vgpus", post_vgpu, ACCESS_OPERATE, API_OBJECT, {NULL}},
+	{"GET", "/v1/vgpus/{id}", get_vgpu, ACCESS_READ, 0, {NULL}},
+	{"PATCH", "/v1/vgpus/{id}", patch_vgpu, ACCESS_OPERATE, API_OBJECT, {NULL}},
+	{"DELETE", "/v1/vgpus/{id}", delete_vgpu, ACCESS_OPERATE, 0, {NULL}},
+	{"GET", "/v1/vgpus/{id}/contract", get_contract, ACCESS_READ, 0, {NULL}},
+	{"PATCH", "/v1/vgpus/{id}/contract", patch_contract, ACCESS_OPERATE, API_OBJECT, {NULL}},
+	{.method = NULL},
+};

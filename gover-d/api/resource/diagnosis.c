@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "gover-d/alert/alerts.h"
 #include "gover-d/api/fetch.h"
-#include "gover-d/api/handler.h"
+#include "gover-d/api/resource/routes.h"
 #include "gover-d/config/config.h"
 #include "gover-d/diagnosis/diagnosis.h"
 #include "gover-d/manager/view.h"
@@ -209,7 +209,7 @@ static void reply_removed(struct api *api, struct api_request *request)
 	api_fetch_submit(api, request, &f->fetch);
 }
 
-void api_get_diagnosis(struct api *api, struct api_request *request)
+static void get_diagnosis(struct api *api, struct api_request *request)
 {
 	const struct host_gpu *gpu;
 	const struct vgpu *vgpu = host_view_vgpu(api->view->host, request->param, &gpu);
@@ -219,3 +219,8 @@ void api_get_diagnosis(struct api *api, struct api_request *request)
 	else
 		reply_removed(api, request);
 }
+
+const struct api_route diagnosis_routes[] = {
+	{"GET", "/v1/vgpus/{id}/diagnosis", get_diagnosis, ACCESS_READ, 0, {NULL}},
+	{.method = NULL},
+};

@@ -3,14 +3,15 @@
 #include <stddef.h>
 
 #include "gover-d/api/change.h"
-#include "gover-d/api/handler.h"
+#include "gover-d/api/keys.h"
 #include "gover-d/api/resource.h"
+#include "gover-d/api/resource/routes.h"
 #include "gover-d/change/control.h"
 #include "gover-d/record/encode.h"
 #include "gover-d/sale/offers.h"
 #include "gover-d/util/json.h"
 
-void api_get_offers(struct api *api, struct api_request *request)
+static void get_offers(struct api *api, struct api_request *request)
 {
 	bool all = false;
 
@@ -32,7 +33,7 @@ static void reply_sale(struct api *api, struct api_request *request)
 			  vgpu ? resource_encode_vgpu(api->view, gpu, vgpu) : json_null()));
 }
 
-void api_claim_offer(struct api *api, struct api_request *request)
+static void claim_offer(struct api *api, struct api_request *request)
 {
 	struct contract contract = {
 		.terms = {.weight = 1},
@@ -87,7 +88,7 @@ static void reply_held(struct api *api, struct api_request *request)
 		encode_offer(offers_view(api->view->offers, request->change->number), clock_now()));
 }
 
-void api_hold_offer(struct api *api, struct api_request *request)
+static void hold_offer(struct api *api, struct api_request *request)
 {
 	struct wanted_hold wanted = {.holder = ""};
 	struct api_change *change;
@@ -110,7 +111,7 @@ void api_hold_offer(struct api *api, struct api_request *request)
 						    api_change_done(change), &change->err));
 }
 
-void api_delete_offer(struct api *api, struct api_request *request)
+static void delete_offer(struct api *api, struct api_request *request)
 {
 	struct api_change *change;
 	int64_t id;
@@ -121,3 +122,11 @@ void api_delete_offer(struct api *api, struct api_request *request)
 	api_change_begun(change, control_offer_close(api->changes, id, api_change_done(change),
 						     &change->err));
 }
+
+const struct api_route offers_routes[] = {
+	{"GET", "/v1/offers", get_offers, ACCESS_READ, 0, {"all", "limit", "after"}},
+	{"POST", "/v1/offers/{id}/claim", claim_offer, ACCESS_OPERATE, API_OBJECT, {NULL}},
+	{"POST", "/v1/offers/{id}/hold", hold_offer, ACCESS_OPERATE, API_OBJECT, {NULL}},
+	{"DELETE", "/v1/offers/{id}", delete_offer, ACCESS_OPERATE, 0, {NULL}},
+	{.method = NULL},
+};

@@ -10,7 +10,7 @@
 #include "base/xalloc.h"
 #include "db/db.h"
 #include "gover-d/api/fetch.h"
-#include "gover-d/api/handler.h"
+#include "gover-d/api/resource/routes.h"
 #include "gover-d/model/host.h"
 #include "gover-d/record/encode.h"
 #include "gover-d/util/json.h"
@@ -167,7 +167,7 @@ static int read_points(struct api_fetch *fetch, struct db_reader *reader)
 	return r;
 }
 
-void api_get_history(struct api *api, struct api_request *request)
+static void get_history(struct api *api, struct api_request *request)
 {
 	const struct host *host = api->view->host;
 	const struct host_gpu *gpu;
@@ -293,7 +293,7 @@ static int read_load(struct api_fetch *fetch, struct db_reader *reader)
 	return r;
 }
 
-void api_get_gpu_load(struct api *api, struct api_request *request)
+static void get_gpu_load(struct api *api, struct api_request *request)
 {
 	const struct host_gpu *gpu = api_find_gpu(api, request, request->param);
 	struct steps range;
@@ -436,7 +436,7 @@ static int read_samples(struct api_fetch *fetch, struct db_reader *reader)
 	return r < 0 ? r : 0;
 }
 
-void api_get_samples(struct api *api, struct api_request *request)
+static void get_samples(struct api *api, struct api_request *request)
 {
 	const struct host_gpu *gpu = api_find_gpu(api, request, request->param);
 	struct samples_fetch *s;
@@ -454,3 +454,10 @@ void api_get_samples(struct api *api, struct api_request *request)
 	(void)id_copy(s->gpu, request->param); /* cannot fail: the value was checked above */
 	api_fetch_submit(api, request, &s->fetch);
 }
+
+const struct api_route history_routes[] = {
+	{"GET", "/v1/gpus/{name}/history", get_samples, ACCESS_READ, 0, {"from", "to"}},
+	{"GET", "/v1/gpus/{name}/load", get_gpu_load, ACCESS_READ, 0, {"from", "to", "step"}},
+	{"GET", "/v1/vgpus/{id}/history", get_history, ACCESS_READ, 0, {"from", "to", "step"}},
+	{.method = NULL},
+};

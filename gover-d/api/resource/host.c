@@ -6,8 +6,8 @@
 #include "base/xalloc.h"
 #include "gover-d/api/change.h"
 #include "gover-d/api/etag.h"
-#include "gover-d/api/handler.h"
 #include "gover-d/api/resource.h"
+#include "gover-d/api/resource/routes.h"
 #include "gover-d/auth/tls.h"
 #include "gover-d/change/control.h"
 #include "gover-d/util/json.h"
@@ -17,9 +17,10 @@ static char *make_host(struct api *api)
 	return json_encode_dump(resource_encode_host(api->view, clock_now()));
 }
 
-void api_get_host(struct api *api, struct api_request *request)
+static void get_host(struct api *api, struct api_request *request)
 {
-	api_reply_cached(api, request, API_CACHED_HOST, API_TYPE_JSON, make_host);
+	api_request_reply_shared(request, 200, API_TYPE_JSON,
+				 api_cached(api, API_CACHED_HOST, make_host));
 }
 
 static char *make_metrics(struct api *api, enum metrics_format format)
@@ -48,36 +49,30 @@ static char *make_open_metrics(struct api *api)
 }
 
 /* The answer is cached for one period, so the request counters may be one period old. */
-void api_get_metrics(struct api *api, struct api_request *request)
+static void get_metrics(struct api *api, struct api_request *request)
 {
 	static const struct api_header varies[] = {{"Vary", "Accept"}, {NULL, NULL}};
+	const enum metrics_format format = metrics_format_choose(request->accept);
+	struct api_text *text = format == METRICS_OPEN
+					? api_cached(api, API_CACHED_OPENMETRICS, make_open_metrics)
+					: api_cached(api, API_CACHED_METRICS, make_text_metrics);
 
-	if (metrics_format_choose(request->accept) == METRICS_OPEN)
-		api_reply_cached(api, request, API_CACHED_OPENMETRICS,
-				 metrics_format_type(METRICS_OPEN), make_open_metrics);
-	else
-		api_reply_cached(api, request, API_CACHED_METRICS,
-				 metrics_format_type(METRICS_TEXT), make_text_metrics);
+	api_request_reply_shared(request, 200, metrics_format_type(format), text);
 	request->reply.headers = varies;
 }
 
-void api_get_health(struct api *api, struct api_request *request)
+static void get_health(struct api *api, struct api_request *request)
 {
 	(void)api;
 	api_request_reply_text(request, 200, API_TYPE_TEXT, xstrdup("ok\n"));
 }
 
-void api_get_ready(struct api *api, struct api_request *request)
+static void get_ready(struct api *api, struct api_request *request)
 {
 	if (api->view->host->ready)
 		api_request_reply_text(request, 200, API_TYPE_TEXT, xstrdup("ready\n"));
 	else
 		problem_reply(request, 503, "not ready: the first tick is not finished");
-}
-
-void api_get_gpus(struct api *api, struct api_request *request)
-{
-	api_list_reply_gpus(api, request);
 }
 
 static void reply_gpu(struct api *api, struct api_request *request, const struct host_gpu *gpu)
@@ -90,7 +85,7 @@ static void reply_gpu(struct api *api, struct api_request *request, const struct
 	request->reply.headers = api_no_store;
 }
 
-void api_get_gpu(struct api *api, struct api_request *request)
+static void get_gpu(struct api *api, struct api_request *request)
 {
 	const struct host_gpu *gpu = api_find_gpu(api, request, request->param);
 
@@ -140,7 +135,7 @@ static void reply_change(struct api *api, struct api_request *request)
 	reply_gpu(api, request, host_view_gpu(api->view->host, request->param));
 }
 
-void api_patch_gpu(struct api *api, struct api_request *request)
+static void patch_gpu(struct api *api, struct api_request *request)
 {
 	const struct host_gpu *gpu = api_find_gpu(api, request, request->param);
 	struct gpu_change wanted = {.mode_word = ""};
@@ -159,3 +154,14 @@ void api_patch_gpu(struct api *api, struct api_request *request)
 						    fields & GPU_SELLING ? &wanted.selling : NULL,
 						    api_change_done(change), &change->err));
 }
+
+const struct api_route host_routes[] = {
+	{"GET", "/v1/host", get_host, ACCESS_READ, 0, {NULL}},
+	{"GET", "/v1/gpus", api_list_reply_gpus, ACCESS_READ, 0, {"limit", "after"}},
+	{"GET", "/v1/gpus/{name}", get_gpu, ACCESS_READ, 0, {NULL}},
+	{"PATCH", "/v1/gpus/{name}", patch_gpu, ACCESS_OPERATE, API_OBJECT, {NULL}},
+	{"GET", "/healthz", get_health, ACCESS_OPEN, 0, {NULL}},
+	{"GET", "/readyz", get_ready, ACCESS_OPEN, 0, {NULL}},
+	{"GET", "/metrics", get_metrics, ACCESS_READ, 0, {NULL}},
+	{.method = NULL},
+};

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "gover-d/api/handler.h"
+#include "gover-d/api/resource/routes.h"
 #include "gover-d/change/control.h"
 #include "gover-d/model/error.h"
 #include "gover-d/model/fleet.h"
@@ -80,7 +80,7 @@ static json_t *encode_fleet(const struct fleet *fleet, struct instant now)
 	return o;
 }
 
-void api_get_fleet(struct api *api, struct api_request *request)
+static void get_fleet(struct api *api, struct api_request *request)
 {
 	api_request_reply_json(request, 200, encode_fleet(api->view->fleet, clock_now()));
 }
@@ -166,7 +166,7 @@ static int decode_report(json_t *object, struct fleet_report *ret_report, struct
 	return r;
 }
 
-void api_put_fleet(struct api *api, struct api_request *request)
+static void put_fleet(struct api *api, struct api_request *request)
 {
 	struct fleet_report report;
 	struct err err = {.msg = ""};
@@ -177,7 +177,7 @@ void api_put_fleet(struct api *api, struct api_request *request)
 		return;
 	}
 	control_fleet_report(api->changes, &report, clock_now());
-	api_get_fleet(api, request);
+	get_fleet(api, request);
 }
 
 /* --- migrations --- */
@@ -225,7 +225,7 @@ static int decode_migration(json_t *object, struct fleet_migration *ret_migratio
 	return 0;
 }
 
-void api_post_migration(struct api *api, struct api_request *request)
+static void post_migration(struct api *api, struct api_request *request)
 {
 	struct fleet_migration migration;
 	struct err err = {.msg = ""};
@@ -241,3 +241,10 @@ void api_post_migration(struct api *api, struct api_request *request)
 	else
 		api_request_reply_empty(request, 204);
 }
+
+const struct api_route fleet_routes[] = {
+	{"GET", "/v1/fleet", get_fleet, ACCESS_READ, 0, {NULL}},
+	{"PUT", "/v1/fleet", put_fleet, ACCESS_OPERATE, API_OBJECT | API_UNAUDITED, {NULL}},
+	{"POST", "/v1/vgpus/{id}/migration", post_migration, ACCESS_OPERATE, API_OBJECT, {NULL}},
+	{.method = NULL},
+};

@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "gover-d/api/api.h"
-#include "gover-d/api/events.h"
-#include "gover-d/api/handler.h"
+#include "gover-d/api/resource/events-stream.h"
+#include "gover-d/api/resource/routes.h"
 #include "gover-d/auth/authn.h"
 #include "gover-d/auth/tls.h"
 #include "gover-d/auth/tokens.h"
@@ -147,7 +146,7 @@ static bool has_place(const struct api *api, struct api_request *request)
 	return false;
 }
 
-void api_get_events(struct api *api, struct api_request *request)
+static void get_events(struct api *api, struct api_request *request)
 {
 	const char *words = api_request_query(request, "kinds");
 	/* the header Last-Event-ID takes precedence over the query parameter "after" */
@@ -254,3 +253,8 @@ void api_events_tick(struct api *api)
 	}
 	wake_streams(api);
 }
+
+const struct api_route events_routes[] = {
+	{"GET", "/v1/events", get_events, ACCESS_READ, 0, {"kinds", "after"}},
+	{.method = NULL},
+};

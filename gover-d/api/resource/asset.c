@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "gover-d/api/etag.h"
-#include "gover-d/api/handler.h"
+#include "gover-d/api/resource/routes.h"
 
 /* Defined in gover-d/web/embed.S, with an empty row at the end, and in gover-d/openapi/embed.S. */
 extern const struct asset {
@@ -69,7 +69,7 @@ static void reply_asset(struct api_request *request, const struct asset *asset)
 	request->reply.varies = true;
 }
 
-void api_get_page(struct api *api, struct api_request *request)
+static void get_page(struct api *api, struct api_request *request)
 {
 	const struct asset *asset = web_assets;
 
@@ -84,8 +84,15 @@ void api_get_page(struct api *api, struct api_request *request)
 	request->reply.headers = headers;
 }
 
-void api_get_openapi(struct api *api, struct api_request *request)
+static void get_openapi(struct api *api, struct api_request *request)
 {
 	(void)api;
 	reply_asset(request, &openapi_asset);
 }
+
+const struct api_route asset_routes[] = {
+	{"GET", "/openapi.json", get_openapi, ACCESS_READ, 0, {NULL}},
+	{"GET", "/", get_page, ACCESS_OPEN, 0, {NULL}},
+	{"GET", "/web/{file}", get_page, ACCESS_OPEN, 0, {NULL}},
+	{.method = NULL},
+};

@@ -12,7 +12,10 @@
 #include "base/file.h"
 #include "base/xalloc.h"
 #include "gover-d/api/change.h"
-#include "gover-d/api/handler.h"
+#include "gover-d/api/resource.h"
+#include "gover-d/api/resource/events-stream.h"
+#include "gover-d/api/resource/routes.h"
+#include "gover-d/api/serve.h"
 #include "gover-d/auth/tokens.h"
 #include "gover-d/util/json.h"
 #include "gover-d/util/log.h"
@@ -47,43 +50,23 @@ static const struct json_decode_field fields[] = {
 	{.name = NULL},
 };
 
-static json_t *encode_token(const struct token *token, const char *text)
-{
-	json_t *o = json_object();
-
-	json_encode_add(o, "name", json_string(token->name));
-	json_encode_add(o, "scope", json_string(access_scope_name(token->scope)));
-	json_encode_add(o, "created_at", json_encode_time(token->created_ms));
-	json_encode_add(o, "expires_at", json_encode_time(token->expires_ms));
-	if (text)
-		json_encode_add(o, "token", json_string(text));
-	return o;
-}
-
-json_t *api_encode_token(struct api *api, const char *name)
-{
-	const struct token *token = tokens_named(authn_tokens(api->authn), name);
-
-	return token ? encode_token(token, NULL) : NULL;
-}
-
-void api_get_tokens(struct api *api, struct api_request *request)
+static void get_tokens(struct api *api, struct api_request *request)
 {
 	const struct tokens *tokens = authn_tokens(api->authn);
 	const struct token *token;
 	json_t *list = json_array();
 
 	for (size_t i = 0; (token = tokens_at(tokens, i)); i++)
-		json_array_append_new(list, encode_token(token, NULL));
-	api_reply_list(request, "tokens", list);
+		json_array_append_new(list, resource_encode_token(token, NULL));
+	api_request_reply_json(request, 200, json_pack("{s:o}", "tokens", list));
 }
 
-void api_get_token(struct api *api, struct api_request *request)
+static void get_token(struct api *api, struct api_request *request)
 {
 	const struct token *token = tokens_named(authn_tokens(api->authn), request->param);
 
 	if (token)
-		api_request_reply_json(request, 200, encode_token(token, NULL));
+		api_request_reply_json(request, 200, resource_encode_token(token, NULL));
 	else
 		problem_reply(request, 404, "token %.100s: not found", request->param);
 }
@@ -197,11 +180,11 @@ static void create(struct api_request *request, struct token_job *save, const st
 	struct api_change *change = api_change_new(save->api, request, reply_created);
 
 	memcpy(change->id, token->name, sizeof(change->id));
-	change->text = json_encode_dump(encode_token(token, text));
+	change->text = json_encode_dump(resource_encode_token(token, text));
 	save_tokens(save, change);
 }
 
-void api_post_token(struct api *api, struct api_request *request)
+static void post_token(struct api *api, struct api_request *request)
 {
 	const int64_t now_ms = clock_now().wall_ms;
 	struct wanted wanted = {.ttl_s = 0};
@@ -240,7 +223,7 @@ void api_post_token(struct api *api, struct api_request *request)
 	explicit_bzero(text, sizeof(text));
 }
 
-void api_delete_token(struct api *api, struct api_request *request)
+static void delete_token(struct api *api, struct api_request *request)
 {
 	struct token_job *save;
 
@@ -255,3 +238,11 @@ void api_delete_token(struct api *api, struct api_request *request)
 	}
 	save_tokens(save, api_change_new(api, request, api_change_reply_none));
 }
+
+const struct api_route tokens_routes[] = {
+	{"GET", "/v1/tokens", get_tokens, ACCESS_ADMIN, 0, {NULL}},
+	{"POST", "/v1/tokens", post_token, ACCESS_ADMIN, API_OBJECT, {NULL}},
+	{"GET", "/v1/tokens/{name}", get_token, ACCESS_ADMIN, 0, {NULL}},
+	{"DELETE", "/v1/tokens/{name}", delete_token, ACCESS_ADMIN, 0, {NULL}},
+	{.method = NULL},
+};

@@ -3,7 +3,8 @@
  * server. */
 #include "tests/unit/gover-d/http/test-api-http.h"
 
-#include "gover-d/api/handler.h"
+#include "gover-d/api/api.h"
+#include "gover-d/api/resource/events-stream.h"
 
 /* Runs the loop until @words are received or the connection is closed. */
 static bool await_text(const char *words)

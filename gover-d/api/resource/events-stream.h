@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* The open event streams of GET /v1/events. */
+#ifndef GOVER_D_API_RESOURCE_EVENTS_STREAM_H
+#define GOVER_D_API_RESOURCE_EVENTS_STREAM_H
+
+#include "gover-d/api/handler.h"
+
+/* Passes an event to the readers of GET /v1/events. Takes over @object. */
+void api_events_add(struct api *api, enum events_kind kind, json_t *object);
+/* Sends the tick event, and a comment to each idle stream. Call it once per period. */
+void api_events_tick(struct api *api);
+/* Closes the event streams that were opened with token @name. */
+void api_events_revoke(struct api *api, const char *name);
+
+#endif
