@@ -95,21 +95,20 @@ static bool is_revoked(const struct follower *f, int64_t now_ms)
 	       (token->expires_ms && now_ms >= token->expires_ms);
 }
 
+/* Closes the stream, unless it is closing or the transport does not send it (yet or any more). */
 static void let_go(struct follower *f)
 {
+	if (!f->stream.wake || f->left_behind)
+		return;
 	f->left_behind = true;
 	f->stream.drop(f->stream.userdata);
 }
 
 void api_events_revoke(struct api *api, const char *name)
 {
-	struct follower *next;
-
-	for (struct follower *f = api->followers; f; f = next) {
-		next = f->next;
-		if (f->stream.wake && !f->left_behind && strcmp(f->token, name) == 0)
+	for (struct follower *f = api->followers; f; f = f->next)
+		if (strcmp(f->token, name) == 0)
 			let_go(f);
-	}
 }
 
 static struct follower *follow(struct api *api, unsigned int kinds, const char *after)
@@ -179,19 +178,13 @@ static void get_events(struct api *api, struct api_request *request)
 /* Wakes streams that have data to send; closes streams that have fallen behind. */
 static void wake_streams(struct api *api)
 {
-	struct follower *next;
-
-	for (struct follower *f = api->followers; f; f = next) {
+	for (struct follower *f = api->followers; f; f = f->next) {
 		int r = events_reader_look(&f->reader);
 
-		next = f->next;
-		if (r == 0 || f->left_behind || !f->stream.wake)
-			continue;
-		if (r > 0) {
-			f->stream.wake(f->stream.userdata);
-		} else {
+		if (r < 0)
 			let_go(f);
-		}
+		else if (r > 0 && !f->left_behind && f->stream.wake)
+			f->stream.wake(f->stream.userdata);
 	}
 }
 
@@ -233,16 +226,11 @@ void api_events_tick(struct api *api)
 {
 	const uint64_t now_ns = api->view->host->ticked.mono_ns;
 	const int64_t now_ms = clock_now().wall_ms;
-	struct follower *next;
 
 	add_decisions(api);
-	if (!api->followers)
-		return;
-	for (struct follower *f = api->followers; f; f = next) {
-		next = f->next;
-		if (f->stream.wake && !f->left_behind && is_revoked(f, now_ms))
+	for (struct follower *f = api->followers; f; f = f->next)
+		if (is_revoked(f, now_ms))
 			let_go(f);
-	}
 	if (followed(api, EVENTS_TICK))
 		events_add(api->events, EVENTS_TICK, api_vgpus_text(api)->data);
 	for (struct follower *f = api->followers; f; f = f->next) {
