@@ -754,32 +754,26 @@ static void write_hooks(const struct out *out, const struct view *view)
 	}
 }
 
-static void write_webhook(const struct out *out, const struct view *view)
+static void write_webhook(const struct out *out, const struct facts *f)
 {
 	const char *const name = "gover_webhook_messages_total";
-	struct webhook_stats s;
 
 	write_head(out, name, "counter", "Messages for the webhook, by result.");
-	if (!view->webhook)
+	if (!f->view->webhook)
 		return;
-	webhook_stats(view->webhook, &s);
-	write_line(out, name, (double)s.sent, "result", "sent", END);
-	write_line(out, name, (double)s.refused, "result", "refused", END);
-	write_line(out, name, (double)s.dropped, "result", "dropped", END);
+	write_line(out, name, (double)f->webhook.sent, "result", "sent", END);
+	write_line(out, name, (double)f->webhook.refused, "result", "refused", END);
+	write_line(out, name, (double)f->webhook.dropped, "result", "dropped", END);
 }
 
-static void write_over_limit(const struct out *out, const struct frames *frames)
+static void write_over_limit(const struct out *out, const struct fps_hub_stats *s)
 {
-	struct fps_hub_stats s = {0};
-
 	write_head(out, "gover_fps_over_limit_total", "counter",
 		   "Rejected connections of programs that report frames, because their "
 		   "vGPU, or their user if they belong to no vGPU, had too many.");
-	if (frames->hub)
-		fps_hub_stats(frames->hub, &s);
-	write_line(out, "gover_fps_over_limit_total", (double)(s.over_limit - s.users.n), "holder",
-		   "vgpu", END);
-	write_line(out, "gover_fps_over_limit_total", (double)s.users.n, "holder", "user", END);
+	write_line(out, "gover_fps_over_limit_total", (double)(s->over_limit - s->users.n),
+		   "holder", "vgpu", END);
+	write_line(out, "gover_fps_over_limit_total", (double)s->users.n, "holder", "user", END);
 }
 
 static void write_leaks(const struct out *out, const struct fleet_report *report)
@@ -830,15 +824,6 @@ static void write_fleet(const struct out *out, const struct fleet *fleet)
 		     "Sum of the durations of completed migrations.", fleet->migration_s);
 }
 
-static void write_process(const struct out *out)
-{
-	struct memory_size size;
-
-	write_single(out, "process_resident_memory_bytes", "gauge",
-		     "Resident memory of the daemon.",
-		     memory_read(&size) == 0 ? (double)size.resident : NAN);
-}
-
 /* Writes the number of replies by route. Requests that match no route are counted together. */
 static void write_http(const struct out *out, const struct metrics_source *source)
 {
@@ -858,9 +843,11 @@ static void write_http(const struct out *out, const struct metrics_source *sourc
 	}
 }
 
-static void write_lists(const struct out *out, const struct view *view,
-			const struct metrics_source *source)
+static void write_lists(const struct out *out, const struct facts *facts)
 {
+	const struct view *view = facts->view;
+	struct memory_size size;
+
 	write_flavors(out, view);
 	write_delays(out, "gover_tick_lateness_seconds",
 		     "Delay of ticks: from the scheduled to the actual start of a tick.",
@@ -871,13 +858,15 @@ static void write_lists(const struct out *out, const struct view *view,
 	write_alerts(out, view->alerts);
 	write_active(out, view->alerts);
 	write_offers(out, view->offers);
-	write_decisions(out, source->tally);
+	write_decisions(out, facts->source->tally);
 	write_hooks(out, view);
-	write_webhook(out, view);
-	write_over_limit(out, view->frames);
+	write_webhook(out, facts);
+	write_over_limit(out, &facts->fps);
 	write_fleet(out, view->fleet);
-	write_http(out, source);
-	write_process(out);
+	write_http(out, facts->source);
+	write_single(out, "process_resident_memory_bytes", "gauge",
+		     "Resident memory of the daemon.",
+		     memory_read(&size) == 0 ? (double)size.resident : NAN);
 }
 
 char *metrics_write(const struct view *view, const struct metrics_source *source)
@@ -904,7 +893,7 @@ char *metrics_write(const struct view *view, const struct metrics_source *source
 	write_host(&out, &facts);
 	write_gpus(&out, view->host);
 	write_vgpus(&out, view->host);
-	write_lists(&out, view, source);
+	write_lists(&out, &facts);
 	if (out.format == METRICS_OPEN)
 		fputs("# EOF\n", file);
 	if (ferror(file) || fclose(file) != 0)
