@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "db/db.h"
 #include "gover-d/api/fetch.h"
@@ -37,17 +36,10 @@ struct economics_fetch {
 	size_t n_priced, size_priced;
 };
 
-/* Returns the sums of a row with overselling (sold) or without overselling (kept). */
-typedef const struct db_money *(*money_fn)(const struct db_ledger *row);
-
-static const struct db_money *sold(const struct db_ledger *row)
+/* Returns the sums of a row without overselling (@kept) or with overselling. */
+static const struct db_money *money_of(const struct db_ledger *row, bool kept)
 {
-	return &row->sold;
-}
-
-static const struct db_money *kept(const struct db_ledger *row)
-{
-	return &row->kept;
+	return kept ? &row->kept : &row->sold;
 }
 
 /* --- reading --- */
@@ -153,12 +145,12 @@ static void add_money(json_t *o, const struct economics_fetch *e, const char *fl
 }
 
 /* Adds up the rows of flavour @flavor; NULL: all rows. */
-static struct db_money add_up(const struct economics_fetch *e, money_fn of, const char *flavor)
+static struct db_money add_up(const struct economics_fetch *e, bool kept, const char *flavor)
 {
 	struct db_money sum = {0};
 
 	for (size_t i = 0; i < e->n_rows; i++) {
-		const struct db_money *money = of(&e->rows[i]);
+		const struct db_money *money = money_of(&e->rows[i], kept);
 
 		if (flavor && strcmp(e->rows[i].flavor, flavor) != 0)
 			continue;
@@ -178,7 +170,7 @@ static bool is_first_of_flavor(const struct economics_fetch *e, size_t index)
 	return true;
 }
 
-static json_t *encode_flavors(const struct economics_fetch *e, money_fn of)
+static json_t *encode_flavors(const struct economics_fetch *e, bool kept)
 {
 	json_t *list = json_array();
 
@@ -189,7 +181,7 @@ static json_t *encode_flavors(const struct economics_fetch *e, money_fn of)
 
 		if (!is_first_of_flavor(e, i))
 			continue;
-		sum = add_up(e, of, flavor);
+		sum = add_up(e, kept, flavor);
 		o = json_object();
 		json_encode_add(o, "flavor", json_encode_text(flavor));
 		add_money(o, e, flavor, &sum);
@@ -198,7 +190,7 @@ static json_t *encode_flavors(const struct economics_fetch *e, money_fn of)
 	return list;
 }
 
-static json_t *encode_vgpus(const struct economics_fetch *e, money_fn of)
+static json_t *encode_vgpus(const struct economics_fetch *e, bool kept)
 {
 	json_t *list = json_array();
 
@@ -209,22 +201,22 @@ static json_t *encode_vgpus(const struct economics_fetch *e, money_fn of)
 		json_encode_add(o, "vgpu", json_encode_name(row->vgpu));
 		json_encode_add(o, "gpu", json_encode_name(row->gpu));
 		json_encode_add(o, "flavor", json_encode_text(row->flavor));
-		add_money(o, e, row->flavor, of(row));
+		add_money(o, e, row->flavor, money_of(row, kept));
 		json_array_append_new(list, o);
 	}
 	return list;
 }
 
-static void add_account(json_t *o, const struct economics_fetch *e, money_fn of)
+static void add_account(json_t *o, const struct economics_fetch *e, bool kept)
 {
-	struct db_money sum = add_up(e, of, /* flavor= */ NULL);
+	struct db_money sum = add_up(e, kept, /* flavor= */ NULL);
 	double watched_s = e->range.watched_s;
 
 	add_money(o, e, /* flavor= */ NULL, &sum);
 	json_encode_add(o, "overbooking_ratio",
 			json_encode_number(watched_s > 0 ? sum.cap_s / watched_s : NAN));
-	json_encode_add(o, "flavors", encode_flavors(e, of));
-	json_encode_add(o, "vgpus", encode_vgpus(e, of));
+	json_encode_add(o, "flavors", encode_flavors(e, kept));
+	json_encode_add(o, "vgpus", encode_vgpus(e, kept));
 }
 
 static void add_accounts(json_t *o, const struct economics_fetch *e)
@@ -236,8 +228,8 @@ static void add_accounts(json_t *o, const struct economics_fetch *e)
 	json_encode_add(o, "to", json_encode_moment(e->range.to_ms));
 	json_encode_add(o, "watched_hours", encode_sum(e->range.watched_s / S_PER_HOUR));
 	json_encode_add(o, "prices_set", json_boolean(any.price || any.penalty));
-	add_account(o, e, sold);
-	add_account(without, e, kept);
+	add_account(o, e, /* kept= */ false);
+	add_account(without, e, /* kept= */ true);
 	json_encode_add(o, "without_overselling", without);
 	json_encode_add(o, "prices", json_incref(e->prices));
 }
