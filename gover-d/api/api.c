@@ -79,13 +79,6 @@ struct api *api_free(struct api *api)
 	return NULL;
 }
 
-void api_tick(struct api *api)
-{
-	metrics_tally_decisions(&api->tally, api->view->decisions);
-	api->version++;
-	api_events_tick(api);
-}
-
 static void observe_alert(void *userdata, const struct alert *alert, enum alert_event event)
 {
 	struct api *api = userdata;
@@ -108,8 +101,12 @@ static void observe_change(void *userdata, const char *what, const char *id)
 
 static void observe_tick(void *userdata, const struct host *host, bool gap, struct instant now)
 {
+	struct api *api = userdata;
+
 	(void)host, (void)gap, (void)now;
-	api_tick(userdata);
+	metrics_tally_decisions(&api->tally, api->view->decisions);
+	api->version++;
+	api_events_tick(api);
 }
 
 /*

@@ -39,9 +39,6 @@ void api_reject(struct api *api, struct api_request *request, unsigned int statu
 /* Checks and routes the request: sets or defers its reply. */
 void api_serve(struct api *api, struct api_request *request);
 
-/* Makes all cached answers outdated. Call it at the end of each tick. */
-void api_tick(struct api *api);
-
 /*
  * Adds events to GET /v1/events and invalidates cached answers. The userdata of this observer must
  * be the struct api.

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "gover-d/api/fetch.h"
 #include "gover-d/api/handler.h"

@@ -2,7 +2,6 @@
 /* Routes of alerts, silences and decisions. */
 #include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/id.h"
 #include "gover-d/alert/alerts.h"

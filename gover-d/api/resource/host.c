@@ -75,10 +75,13 @@ static void get_ready(struct api *api, struct api_request *request)
 		problem_reply(request, 503, "not ready: the first tick is not finished");
 }
 
-static void reply_gpu(struct api *api, struct api_request *request, const struct host_gpu *gpu)
+static void reply_gpu(struct api *api, struct api_request *request)
 {
+	const struct host_gpu *gpu = api_find_gpu(api, request, request->param);
 	char tag[API_ETAG_MAX];
 
+	if (!gpu)
+		return;
 	api_request_reply_json(request, 200, resource_encode_gpu(api->view, gpu, clock_now()));
 	api_etag_of_gpu(gpu, tag);
 	api_etag_put(request, tag);
@@ -87,11 +90,7 @@ static void reply_gpu(struct api *api, struct api_request *request, const struct
 
 static void get_gpu(struct api *api, struct api_request *request)
 {
-	const struct host_gpu *gpu = api_find_gpu(api, request, request->param);
-
-	if (!gpu)
-		return;
-	reply_gpu(api, request, gpu);
+	reply_gpu(api, request);
 	api_etag_apply(request);
 }
 
@@ -130,11 +129,6 @@ static int decode_gpu_change(struct api_request *request, struct gpu_change *cha
 	return -EINVAL;
 }
 
-static void reply_change(struct api *api, struct api_request *request)
-{
-	reply_gpu(api, request, host_view_gpu(api->view->host, request->param));
-}
-
 static void patch_gpu(struct api *api, struct api_request *request)
 {
 	const struct host_gpu *gpu = api_find_gpu(api, request, request->param);
@@ -148,7 +142,7 @@ static void patch_gpu(struct api *api, struct api_request *request)
 	api_etag_of_gpu(gpu, tag);
 	if (api_etag_check(request, tag) < 0)
 		return;
-	change = api_change_new(api, request, reply_change);
+	change = api_change_new(api, request, reply_gpu);
 	api_change_begun(change, control_gpu_change(api->changes, request->param,
 						    fields & GPU_MODE ? &wanted.mode : NULL,
 						    fields & GPU_SELLING ? &wanted.selling : NULL,

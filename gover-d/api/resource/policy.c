@@ -8,18 +8,12 @@
 #include "gover-d/change/control.h"
 #include "gover-d/util/json.h"
 
-static char *make_policy(struct api *api)
-{
-	return json_encode_dump(resource_encode_policy(api->view));
-}
-
 /* The answer contains no measurements, so the ETag covers the whole answer. */
 static void reply_policy(struct api *api, struct api_request *request)
 {
-	char *text = make_policy(api), tag[API_ETAG_MAX] = "";
+	char *text = json_encode_dump(resource_encode_policy(api->view)), tag[API_ETAG_MAX];
 
-	if (text)
-		api_etag_of_text(text, tag);
+	api_etag_of_text(text, tag);
 	api_request_reply_text(request, 200, API_TYPE_JSON, text);
 	api_etag_put(request, tag);
 }
@@ -32,7 +26,7 @@ static void get_policy(struct api *api, struct api_request *request)
 
 static void patch_policy(struct api *api, struct api_request *request)
 {
-	CLEANUP_FREE char *text = make_policy(api);
+	CLEANUP_FREE char *text = json_encode_dump(resource_encode_policy(api->view));
 	struct api_change *change;
 	char tag[API_ETAG_MAX];
 

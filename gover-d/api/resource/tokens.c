@@ -173,23 +173,13 @@ static bool can_change(struct api *api, struct api_request *request)
 	return false;
 }
 
-/* Stores the token that was added to save->planned. Takes over @save. */
-static void create(struct api_request *request, struct token_job *save, const struct token *token,
-		   const char *text)
-{
-	struct api_change *change = api_change_new(save->api, request, reply_created);
-
-	memcpy(change->id, token->name, sizeof(change->id));
-	change->text = json_encode_dump(resource_encode_token(token, text));
-	save_tokens(save, change);
-}
-
 static void post_token(struct api *api, struct api_request *request)
 {
 	const int64_t now_ms = clock_now().wall_ms;
 	struct wanted wanted = {.ttl_s = 0};
 	struct token token = {.created_ms = now_ms};
 	char text[TOKEN_TEXT_SIZE];
+	struct api_change *change;
 	struct token_job *save;
 	struct err err = {""};
 	unsigned int bits;
@@ -219,7 +209,10 @@ static void post_token(struct api *api, struct api_request *request)
 		free_job(save);
 		return;
 	}
-	create(request, save, &token, text);
+	change = api_change_new(api, request, reply_created);
+	memcpy(change->id, token.name, sizeof(change->id));
+	change->text = json_encode_dump(resource_encode_token(&token, text));
+	save_tokens(save, change);
 	explicit_bzero(text, sizeof(text));
 }
 

@@ -524,7 +524,7 @@ TEST(a_reply_is_reused_until_the_state_changes)
 		assert_ptr_not_equal(ask(lines[i], NULL)->text, text);
 		api_text_unref(text);
 		text = api_text_ref(ask(lines[i], NULL)->text);
-		api_tick(api);
+		tick_api();
 		assert_ptr_not_equal(ask(lines[i], NULL)->text, text);
 		api_text_unref(text);
 		text = api_text_ref(ask(lines[i], NULL)->text);

@@ -471,6 +471,11 @@ static const char *ask_if_match, *ask_if_none_match, *ask_accept_encoding, *ask_
 	*ask_key, *ask_principal = "root", *ask_type = "application/json";
 static int ask_saved;
 
+static inline void tick_api(void)
+{
+	api_observer.tick(api, &manager->host, /* gap= */ false, clock_now());
+}
+
 /* Sends a request such as "GET /v1/alerts?all=true" with @body (NULL: none). The reply is valid
  * until the next call. */
 static inline const struct api_reply *ask(const char *line, const char *body)

@@ -131,7 +131,7 @@ TEST(the_text_is_well_formed)
 	};
 	manager->host.gpus[0].telemetry_valid = true;
 	manager->host.gpus[0].view.total_load = 0.5;
-	api_tick(api);
+	tick_api();
 	assert_wellformed(scrape());
 }
 
@@ -520,10 +520,10 @@ TEST(decisions_no_longer_in_memory_are_counted)
 	for (int i = 0; i < 2 * DECISIONS_MAX; i++) {
 		decide((enum decision_kind)POLICY_STEAL);
 		if (i % 100 == 0)
-			api_tick(api);
+			tick_api();
 	}
 	decide(DECISION_HOLD);
-	api_tick(api);
+	tick_api();
 	snprintf(line, sizeof(line), "gover_decisions_total{kind=\"steal\"} %d", 2 * DECISIONS_MAX);
 	assert_true(has_line(scrape(), line));
 	assert_true(has_line(scrape(), "gover_decisions_total{kind=\"hold\"} 1"));

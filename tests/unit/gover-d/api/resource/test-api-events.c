@@ -50,13 +50,13 @@ TEST(events_are_sent_to_the_stream)
 	assert_non_null(strstr(client.answer, "\r\nContent-Type: text/event-stream\r\n"));
 	add_event(EVENTS_CHANGE, "first");
 	assert_true(await_text("event: change\ndata: {\"what\":\"first\"}\n\n"));
-	api_tick(api);
+	tick_api();
 	assert_true(await_text("event: tick\ndata: {\"vgpus\":[{\"id\":\"a\""));
 	assert_int_equal(api->n_followers, 1);
 	close(client.fd);
 	/* the server detects a closed connection only when it sends data */
 	for (int i = 0; i < 3; i++) {
-		api_tick(api);
+		tick_api();
 		run_for(5);
 	}
 	assert_int_equal(api->n_followers, 0);
@@ -87,7 +87,7 @@ TEST(decisions_and_changes_are_sent_in_order)
 	add_decision("two");
 	add_event(EVENTS_CHANGE, "three");
 	add_decision("four");
-	api_tick(api);
+	tick_api();
 	assert_true(await_text("\"why\":\"four\""));
 	at = strstr(client.answer, "\"why\":\"one\"");
 	assert_non_null(at);
@@ -96,7 +96,7 @@ TEST(decisions_and_changes_are_sent_in_order)
 	at = strstr(at, "three");
 	assert_non_null(at);
 	assert_non_null(strstr(at, "event: decision\ndata: {\"id\":3,"));
-	api_tick(api);
+	tick_api();
 	assert_null(strstr(strstr(at, "four") + 4, "four"));
 	close(client.fd);
 }
@@ -107,12 +107,12 @@ TEST(an_idle_stream_gets_comments)
 	follow("?kinds=alert", "");
 	assert_true(await_text("\nid: "));
 	manager->host.ticked.mono_ns = 114 * NS_PER_S;
-	api_tick(api);
+	tick_api();
 	run_for(5);
 	receive();
 	assert_null(strstr(client.answer, "\n:\n"));
 	manager->host.ticked.mono_ns = 115 * NS_PER_S;
-	api_tick(api);
+	tick_api();
 	assert_true(await_text("\n:\n\n"));
 	close(client.fd);
 }
@@ -122,7 +122,7 @@ TEST(only_the_requested_kinds_are_sent)
 	follow("?kinds=alert", "");
 	assert_true(await_text("\nid: "));
 	add_event(EVENTS_CHANGE, "unwanted");
-	api_tick(api);
+	tick_api();
 	add_event(EVENTS_ALERT, "wanted");
 	assert_true(await_text("wanted\"}"));
 	assert_null(strstr(client.answer, "unwanted"));
