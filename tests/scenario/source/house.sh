@@ -90,6 +90,35 @@ grep -E '^(base|compute|db|fps-preload|gover-ctl|gover-d|gover-fleet|gpu|kernel/
   }' | tsort 2>"$dir/complaints" >/dev/null
 none "no include circle between modules"
 
+# The same for the symbols of the objects. The objects of sources that were removed or moved stay in $B.
+git_sources() { git ls-files --cached --others --exclude-standard '*.c' '*.S' 2>/dev/null || find . -name '*.[cS]'; }
+git_sources | grep -v '^tests/' | sed "s|^\./||; s|\.[cS]$|.o|; s|^|$B/obj/|" | while read -r object; do [ ! -f "$object" ] || echo "$object"; done |
+  xargs nm -A | awk -v prefix="$B/obj/" '
+  function folder(path) {
+    while (!(path in level) && sub(/\/[^\/]*$/, "", path)) continue
+    return path in level ? path : ""
+  }
+  NR == FNR { for (i = split($0, name, " "); i > 0; i--) if (!/^#/) level[name[i]] = NR; next }
+  { object = substr($1, length(prefix) + 1); sub(/\.o:.*/, "", object) }
+  $(NF - 1) == "U" { uses[object, $NF]; next }
+  $(NF - 1) ~ /^[TDBRVC]$/ { n_defined[$NF]++; defined[$NF] = object }
+  END {
+    for (use in uses) {
+      split(use, part, SUBSEP)
+      to = defined[part[2]]
+      if (n_defined[part[2]] != 1 || to == part[1]) continue
+      print part[1], to
+      a = folder(part[1])
+      b = folder(to)
+      if (a && b && a != b && level[b] >= level[a]) print part[1] " uses " part[2] " of " to >"/dev/stderr"
+    }
+  }' LAYERS - 2>"$dir/complaints" | sort -u >"$dir/uses"
+ok "objects are found" test -s "$dir/uses"
+none "symbols point to an earlier line of LAYERS"
+# These files have a table of operations, which use the file again.
+grep -vE '^(compute/arbiter/turn|compute/cl/layer|gover-ctl/main/table|gpu/gvt/gvt) ' "$dir/uses" | tsort 2>"$dir/complaints" >/dev/null
+none "no circle of objects, except through a table of operations"
+
 # From Linux 6.8 on, <linux/vm_sockets.h> uses a type of <sys/socket.h>.
 xargs awk '
   FNR == 1 { socket = 0 }
@@ -167,7 +196,7 @@ none "no TODO is left"
 } >"$dir/complaints" 2>&1
 none "there is no public mutable variable"
 
-grep -nE '(->|\.)cap(\.[a-z_]+)+ *([-+|&]?=[^=]|\+\+|--)' gover-d/*/*.c | grep -v '^gover-d/model/cap\.c:' >"$dir/complaints"
+find gover-d -name '*.c' ! -path gover-d/model/cap.c -exec grep -nHE '(->|\.)cap(\.[a-z_]+)+ *([-+|&]?=([^=]|$)|\+\+|--)|(v|vgpu)(->|\.)cap =' {} + >"$dir/complaints"
 none "only gover-d/model/cap.c changes a struct cap"
 
 for guide in docs/threats.md docs/sriov.md; do
