@@ -66,8 +66,9 @@ static void finish_save(struct store *store, int result)
 		log_error("%s: cannot be written: %s", store->contracts_path, strerror(-result));
 	store->result = result;
 	store->in_job = NULL;
-	/* The save still counts as running, so that all changes that begin now share the next one.
-	 */
+	/* Also a save that could not start counts as running now: all changes that begin share the
+	 * next one. */
+	store->running = true;
 	finish_waiters(finished, result);
 	store->running = false;
 	if (store->again) {

@@ -132,6 +132,31 @@ TEST(pending_saves_are_written_and_replied_to_at_exit)
 	assert_int_equal(read_initial_cap(), 40);
 }
 
+static int find_no_room(const void *userdata, struct contracts *contracts)
+{
+	(void)userdata, (void)contracts;
+	return -ENOSPC;
+}
+
+static void save_once_more(void *userdata, int result)
+{
+	assert_int_equal(result, -ENOSPC);
+	count_reply(userdata, result);
+	save_contracts(&m.store, &(struct save_request){.done = count_reply});
+}
+
+TEST(a_save_that_cannot_start_loses_no_request)
+{
+	save_contracts(&m.store,
+		       &(struct save_request){.amend = find_no_room, .done = save_once_more});
+	assert_int_equal(replies, 1);
+	save_contracts(&m.store, &(struct save_request){.done = count_reply});
+	run_loop_until(3);
+	assert_int_equal(replies, 3);
+	assert_int_equal(last_result, 0);
+	assert_int_equal(read_initial_cap(), 50);
+}
+
 /* Example: the daemon stops right after a tick that put an external change on hold. */
 TEST(saves_without_a_callback_are_written_at_exit)
 {
