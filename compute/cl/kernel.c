@@ -37,13 +37,14 @@ static __attribute__((noinline)) cl_int launch_in_turn(cl_command_queue queue, c
 	const struct slice_call call = {queue, kernel, dimensions, offset, global,
 					local, n,      list,	   event,  slice_id(kernel)};
 	uint64_t items = work_items(dimensions, global);
+	struct submission s;
 	cl_int result;
 
 	if (slice_is_wanted(&call, items) && slice_launch(&call, items, &result))
 		return result;
-	SUBMIT(queue, call.id, items, true, n, list, event,
-	       target.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, n,
-					     list, event));
+	submit_begin(&s, queue, call.id, items, true, n, list, event);
+	return submit_end(&s, target.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset,
+							    global, local, n, list, s.event));
 }
 
 static cl_int CL_API_CALL launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
@@ -59,8 +60,10 @@ static cl_int CL_API_CALL launch(cl_command_queue queue, cl_kernel kernel, cl_ui
 static cl_int CL_API_CALL launch_task(cl_command_queue queue, cl_kernel kernel, cl_uint n,
 				      const cl_event *list, cl_event *event)
 {
-	SUBMIT(queue, slice_id(kernel), 1, true, n, list, event,
-	       target.clEnqueueTask(queue, kernel, n, list, event));
+	struct submission s;
+
+	submit_begin(&s, queue, slice_id(kernel), 1, true, n, list, event);
+	return submit_end(&s, target.clEnqueueTask(queue, kernel, n, list, s.event));
 }
 
 /* A function of the program that runs on the device's queue: no work unit. */
@@ -69,9 +72,12 @@ static cl_int CL_API_CALL launch_native(cl_command_queue queue, void(CL_CALLBACK
 					const cl_mem *memory, const void **locations, cl_uint n,
 					const cl_event *list, cl_event *event)
 {
-	SUBMIT_TRANSFER(SUBMIT_NATIVE, queue, size, n, list, event,
-			target.clEnqueueNativeKernel(queue, function, arguments, size, n_memory,
-						     memory, locations, n, list, event));
+	struct submission s;
+
+	submit_begin(&s, queue, submit_object(SUBMIT_NATIVE), size, false, n, list, event);
+	return submit_end(&s,
+			  target.clEnqueueNativeKernel(queue, function, arguments, size, n_memory,
+						       memory, locations, n, list, s.event));
 }
 
 typedef cl_int(CL_API_CALL *enqueue_fn)(cl_uint n_queues, cl_command_queue *queues, void *commands,
@@ -89,9 +95,9 @@ static cl_int CL_API_CALL launch_commands(cl_uint n_queues, cl_command_queue *qu
 	struct submission s;
 
 	/* Without queues, the command buffer uses those of its creation, which are not recorded. */
-	if (n_queues == 0 || !queues ||
-	    !submit_begin(&s, queues[0], commands, 0, true, n, list, event))
+	if (n_queues == 0 || !queues)
 		return enqueue(n_queues, queues, commands, n, list, event);
+	submit_begin(&s, queues[0], commands, 0, true, n, list, event);
 	return submit_end(&s, enqueue(n_queues, queues, commands, n, list, s.event));
 }
 

@@ -1120,14 +1120,10 @@ static cl_int submit_part(struct job *job, const struct slice_part *part)
 		c.n = 1;
 		c.list = &job->last;
 	}
-	if (submit_begin_part(&s, call->queue, estimate, job->groups_ns * groups / job->groups,
-			      part->is_last, c.n, c.list, &event)) {
-		c.event = s.event;
-		result = submit_end(&s, enqueue_part(&c, part));
-	} else {
-		c.event = &event;
-		result = enqueue_part(&c, part);
-	}
+	submit_begin_part(&s, call->queue, estimate, job->groups_ns * groups / job->groups,
+			  part->is_last, c.n, c.list, &event);
+	c.event = s.event;
+	result = submit_end(&s, enqueue_part(&c, part));
 	if (result != CL_SUCCESS)
 		return result;
 	if (!job->first)

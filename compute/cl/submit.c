@@ -738,20 +738,17 @@ bool submit_depends(cl_command_queue handle, cl_uint n, const cl_event *list)
 	return queue && roots_with(queue, n, list);
 }
 
-/* Fills a submission, except its prediction and its time. */
+/* Fills a submission, except its prediction and its time. Returns false if it is not controlled. */
 static bool begin(struct submission *s, cl_command_queue handle, cl_uint n, const cl_event *list,
 		  cl_event *event)
 {
-	if (!gate_is_controlled())
-		return false;
-	s->queue = submit_find_queue(handle);
-	if (!s->queue)
-		return false;
+	s->queue = gate_is_controlled() ? submit_find_queue(handle) : NULL;
 	s->handle = handle;
 	s->own = NULL;
-	s->event = event ? event : &s->own;
-	s->roots = roots_with(s->queue, n, list);
-	return true;
+	s->event = event || !s->queue ? event : &s->own;
+	if (s->queue)
+		s->roots = roots_with(s->queue, n, list);
+	return s->queue;
 }
 
 /* @guess_ns: the device time if it was never measured; 0: not known. */
@@ -774,23 +771,19 @@ static void enter(struct submission *s, struct estimate *estimate, uint64_t gues
 						: gate_enter(s->item.predicted_ns);
 }
 
-bool submit_begin(struct submission *ret_submission, cl_command_queue handle, const void *object,
+void submit_begin(struct submission *ret_submission, cl_command_queue handle, const void *object,
 		  uint64_t size, bool is_unit, cl_uint n, const cl_event *list, cl_event *event)
 {
-	if (!begin(ret_submission, handle, n, list, event))
-		return false;
-	enter(ret_submission, estimate_find(object, size), 0, is_unit);
-	return true;
+	if (begin(ret_submission, handle, n, list, event))
+		enter(ret_submission, estimate_find(object, size), 0, is_unit);
 }
 
-bool submit_begin_part(struct submission *ret_submission, cl_command_queue handle,
+void submit_begin_part(struct submission *ret_submission, cl_command_queue handle,
 		       struct estimate *estimate, uint64_t guess_ns, bool is_unit, cl_uint n,
 		       const cl_event *list, cl_event *event)
 {
-	if (!begin(ret_submission, handle, n, list, event))
-		return false;
-	enter(ret_submission, estimate, guess_ns, is_unit);
-	return true;
+	if (begin(ret_submission, handle, n, list, event))
+		enter(ret_submission, estimate, guess_ns, is_unit);
 }
 
 /* Records the roots of a submission for its event and for later submissions. */
@@ -805,6 +798,8 @@ cl_int submit_end(struct submission *s, cl_int result)
 {
 	struct flight *flight;
 
+	if (!s->queue)
+		return result;
 	if (result != CL_SUCCESS) {
 		gate_cancel(s->item.predicted_ns, s->item.is_unmeasured);
 		return result;

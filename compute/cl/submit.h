@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A submission on its way through the layer. A hook calls submit_begin(), which waits until the
- * program has a turn, then the target, then submit_end(). Without an arbiter submit_begin() returns
- * false, and the hook only calls the target.
+ * program has a turn, then the target, then submit_end(). Without an arbiter both do nothing.
  */
 #ifndef COMPUTE_CL_SUBMIT_H
 #define COMPUTE_CL_SUBMIT_H
@@ -56,7 +55,7 @@ struct queue {
 struct queue *submit_find_queue(cl_command_queue handle);
 
 struct submission {
-	struct queue *queue;
+	struct queue *queue; /* NULL: the submission is not controlled */
 	cl_command_queue handle;
 	struct batch_item item;
 	uint64_t roots;
@@ -77,17 +76,18 @@ static inline uint64_t submit_volume(const size_t *region)
 }
 
 /*
- * @object, @size: see estimate_find(). @event: of the program, may be NULL. If true is returned,
- * the target must be called with @ret_submission->event, and its result be passed to submit_end().
+ * Waits until the program has a turn. @object, @size: see estimate_find(). @event: of the program,
+ * may be NULL. Then the target must be called with @ret_submission->event, and its result be passed
+ * to submit_end().
  */
-bool submit_begin(struct submission *ret_submission, cl_command_queue queue, const void *object,
+void submit_begin(struct submission *ret_submission, cl_command_queue queue, const void *object,
 		  uint64_t size, bool is_unit, cl_uint n, const cl_event *list, cl_event *event);
 
 /*
  * The same for a part of a launch. @guess_ns: its device time if it was never measured; 0: not
  * known.
  */
-bool submit_begin_part(struct submission *ret_submission, cl_command_queue queue,
+void submit_begin_part(struct submission *ret_submission, cl_command_queue queue,
 		       struct estimate *estimate, uint64_t guess_ns, bool is_unit, cl_uint n,
 		       const cl_event *list, cl_event *event);
 
@@ -114,21 +114,5 @@ cl_int submit_end(struct submission *submission, cl_int result);
 
 /* Called while a thread waits: starts all submitted work, and ends the completed batches. */
 void submit_tend(void);
-
-/*
- * The body of a hook that returns a cl_int: @call is the call of the target, which contains the
- * parameter @event.
- */
-#define SUBMIT(queue, object, size, is_unit, n, list, event, call)                            \
-	do {                                                                                  \
-		struct submission submission;                                                 \
-		if (!submit_begin(&submission, queue, object, size, is_unit, n, list, event)) \
-			return call;                                                          \
-		(event) = submission.event;                                                   \
-		return submit_end(&submission, call);                                         \
-	} while (0)
-
-#define SUBMIT_TRANSFER(kind, queue, size, n, list, event, call) \
-	SUBMIT(queue, submit_object(kind), size, false, n, list, event, call)
 
 #endif

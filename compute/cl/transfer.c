@@ -9,31 +9,31 @@
  * Defines a hook of @function. @amount: the size for submit_begin(). @parameters, @arguments: those
  * that not every function has, in parentheses.
  */
-#define TRANSFER(hook, function, kind, amount, parameters, arguments)                        \
-	static cl_int CL_API_CALL hook(cl_command_queue queue, UNPACK parameters, cl_uint n, \
-				       const cl_event *list, cl_event *event)                \
-	{                                                                                    \
-		SUBMIT_TRANSFER(kind, queue, amount, n, list, event,                         \
-				target.function(queue, UNPACK arguments, n, list, event));   \
+#define TRANSFER(hook, function, kind, amount, parameters, arguments)                              \
+	static cl_int CL_API_CALL hook(cl_command_queue queue, UNPACK parameters, cl_uint n,       \
+				       const cl_event *list, cl_event *event)                      \
+	{                                                                                          \
+		struct submission s;                                                               \
+                                                                                                   \
+		submit_begin(&s, queue, submit_object(kind), amount, false, n, list, event);       \
+		return submit_end(&s, target.function(queue, UNPACK arguments, n, list, s.event)); \
 	}
 
 /* The same for a function that returns the address of the mapped memory. */
-#define MAP(hook, function, amount, parameters, arguments)                                        \
-	static void *CL_API_CALL hook(cl_command_queue queue, UNPACK parameters, cl_uint n,       \
-				      const cl_event *list, cl_event *event, cl_int *ret_err)     \
-	{                                                                                         \
-		struct submission s;                                                              \
-		cl_int err = CL_SUCCESS;                                                          \
-		void *mapped;                                                                     \
-                                                                                                  \
-		if (!submit_begin(&s, queue, submit_object(SUBMIT_MAP), amount, false, n, list,   \
-				  event))                                                         \
-			return target.function(queue, UNPACK arguments, n, list, event, ret_err); \
-		mapped = target.function(queue, UNPACK arguments, n, list, s.event, &err);        \
-		(void)submit_end(&s, err);                                                        \
-		if (ret_err)                                                                      \
-			*ret_err = err;                                                           \
-		return mapped;                                                                    \
+#define MAP(hook, function, amount, parameters, arguments)                                         \
+	static void *CL_API_CALL hook(cl_command_queue queue, UNPACK parameters, cl_uint n,        \
+				      const cl_event *list, cl_event *event, cl_int *ret_err)      \
+	{                                                                                          \
+		struct submission s;                                                               \
+		cl_int err = CL_SUCCESS;                                                           \
+		void *mapped;                                                                      \
+                                                                                                   \
+		submit_begin(&s, queue, submit_object(SUBMIT_MAP), amount, false, n, list, event); \
+		mapped = target.function(queue, UNPACK arguments, n, list, s.event, &err);         \
+		(void)submit_end(&s, err);                                                         \
+		if (ret_err)                                                                       \
+			*ret_err = err;                                                            \
+		return mapped;                                                                     \
 	}
 
 /* The same for a command that acquires or releases objects of another API. */
