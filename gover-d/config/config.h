@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/setting.h"
+#include "base/config/setting.h"
 #include "db/db.h"
 #include "gover-d/config/config-path.h"
 #include "gover-d/model/host.h"

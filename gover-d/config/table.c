@@ -17,7 +17,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
-#include "base/inifile.h"
+#include "base/config/inifile.h"
 #include "base/parse.h"
 #include "base/xalloc.h"
 #include "compute/channel/control.h"
@@ -265,7 +265,7 @@ static const struct setting_type setting_price = {set_price, format_price};
 #define FLAVOR_NAME "a name of A-Z a-z 0-9 . _ -"
 
 /*
- * A text has at most 160 characters, because base/inifile.c accepts lines of up to 198 characters.
+ * A text has at most 160 characters, because base/config/inifile.c accepts lines of up to 198 characters.
  */
 static const struct setting keys[] = {
 	TEXT(DAEMON(socket), 1, 107, "a path", NULL),
@@ -354,7 +354,7 @@ static const struct setting keys[] = {
 	INT(AT("history", false, "query_limit_s", struct config, query_limit_s), 1, 3600,
 	    " seconds"),
 };
-_Static_assert(ARRAY_SIZE(keys) <= INIFILE_KEYS_MAX, "base/inifile.c has room for all keys");
+_Static_assert(ARRAY_SIZE(keys) <= INIFILE_KEYS_MAX, "base/config/inifile.c has room for all keys");
 _Static_assert(GPU_SOCKET_MAX - sizeof(COMPUTE_CONTROL_SUFFIX) == 99,
 	       "the path of the control socket of [gpu] socket fits");
 _Static_assert(POLICY_WINDOW_MAX == 300, "predict_periods in policy/policy.h has this upper bound");

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/inifile.h"
+#include "base/config/inifile.h"
 #include "gover-fleet/config/fleet-config.h"
 
 #define FILE_BYTES_MAX (64 * 1024)
@@ -67,7 +67,8 @@ static bool fits_host(const char *text)
 	SETTING_ROW(at, setting_text, 1, FLEET_CONFIG_WORD - 1, allowed, fits)
 #define TEXT SETTING_TEXT
 
-/* A text has at most 160 characters: base/inifile.c accepts lines of up to 198 characters. */
+/* A text has at most 160 characters: base/config/inifile.c accepts lines of up to 198 characters.
+ */
 static const struct setting keys[] = {
 	TEXT(FLEET(host), 0, 160, "nothing, or the name of a host", fits_host),
 	TEXT(FLEET(gover_socket), 1, 107, "a path", NULL),

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/config/setting.h"
 #include "base/err.h"
-#include "base/setting.h"
 
 #define FLEET_CONFIG_PATH_DEFAULT "/etc/gover/fleet.conf"
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/config/inifile.h"
 #include "base/id.h"
-#include "base/inifile.h"
 #include "base/parse.h"
 #include "base/xalloc.h"
 #include "sim/experiment/scenario.h"
@@ -151,7 +151,8 @@ static const struct setting keys[] = {
 	SETTING_ROW(OF("arrivals", draw), type_draw, 0, 0, "independent, shuffle or listed", NULL),
 	SETTING_TEXT(OF("arrivals", from), 1, 180, "names of tenants", NULL),
 };
-_Static_assert(ARRAY_SIZE(keys) <= INIFILE_KEYS_MAX, "base/inifile.c cannot store more keys");
+_Static_assert(ARRAY_SIZE(keys) <= INIFILE_KEYS_MAX,
+	       "base/config/inifile.c cannot store more keys");
 _Static_assert(SCENARIO_COUNT_MAX == 256, "the table limits key count to 256");
 _Static_assert(SCENARIO_MOVES_MAX == 1024, "the table limits key migrate_capacity to 1024");
 _Static_assert(SCENARIO_TEXT_MAX == 180, "the table limits keys workload and from to 180");

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "base/setting.h"
+#include "base/config/setting.h"
 #include "policy/policy.h"
 #include "sim/model/workload.h"
 

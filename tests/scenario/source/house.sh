@@ -155,7 +155,7 @@ grep -nE '#include <(time|sys/|unistd|fcntl|pthread|signal|poll)' policy/*.[ch] 
 none "policy/, sim/model/, sim/experiment/, tests/double/device/ and tests/bench/compute/ include no system header: time is a parameter"
 
 grep -nE '(^|[^a-z_])(exit|_exit|abort|printf|fprintf|puts|fputs|perror|syslog|sd_journal_[a-z]*)\(' \
-  base/*.[ch] base/http/*.[ch] base/linux/*.[ch] policy/*.[ch] policy/*/*.[ch] kernel/sched/*.[ch] compute/arbiter/*.[ch] db/*.[ch] sim/model/*.[ch] tests/double/device/*.[ch] sim/experiment/*.[ch] \
+  base/*.[ch] base/config/*.[ch] base/http/*.[ch] base/linux/*.[ch] policy/*.[ch] policy/*/*.[ch] kernel/sched/*.[ch] compute/arbiter/*.[ch] db/*.[ch] sim/model/*.[ch] tests/double/device/*.[ch] sim/experiment/*.[ch] \
   tests/bench/compute/*.[ch] gpu/*.[ch] gpu/*/*.[ch] \
   monitor/*.[ch] monitor/*/*.[ch] compute/channel/*.[ch] compute/tenant/*.[ch] compute/cl/*.[ch] |
   grep -vE '^(sim/experiment/report|base/xalloc)\.c:' >"$dir/complaints"

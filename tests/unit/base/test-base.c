@@ -14,10 +14,10 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/config/inifile.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/id.h"
-#include "base/inifile.h"
 #include "base/parse.h"
 #include "tests/unit/unit.h"
 

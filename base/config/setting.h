@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A setting describes one key of an INI file: where its value is stored and which values are
- * allowed. Reading (base/inifile.h), printing and checking use the same table of settings.
+ * allowed. Reading (base/config/inifile.h), printing and checking use the same table of settings.
  */
-#ifndef BASE_SETTING_H
-#define BASE_SETTING_H
+#ifndef BASE_CONFIG_SETTING_H
+#define BASE_CONFIG_SETTING_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/config/inifile.h"
 #include "base/file.h"
-#include "base/inifile.h"
 #include "base/text.h"
 
 #define LINE_MAX_BYTES 198 /* maximum length of a line without its indentation */

@@ -4,10 +4,10 @@
  * reported as "FILE:LINE: problem (allowed: ...)". Reading stops at the first fault, unless the
  * reader has a fault() callback.
  */
-#ifndef BASE_INIFILE_H
-#define BASE_INIFILE_H
+#ifndef BASE_CONFIG_INIFILE_H
+#define BASE_CONFIG_INIFILE_H
 
-#include "base/setting.h"
+#include "base/config/setting.h"
 
 #define INIFILE_KEYS_MAX 128 /* maximum number of rows in a table of settings */
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/config/setting.h"
 #include "base/parse.h"
-#include "base/setting.h"
 
 static bool set_int(const struct setting *setting, void *at, const char *text, struct err *why)
 {
