@@ -66,7 +66,7 @@ enum gpu_share { GPU_HARD_CAP, GPU_RELATIVE_SLICE };
  */
 enum gpu_unit { GPU_FRAMES, GPU_WORK };
 
-/* The properties of an open GPU. Only @guarantees changes, by set_sharing(). */
+/* The properties of an open GPU. Only @guarantees changes, by sharing.set(). */
 struct gpu_traits {
 	int step_pct;	     /* all caps are whole multiples of step_pct */
 	int floor_pct;	     /* smallest cap that the GPU can enforce */
@@ -144,6 +144,89 @@ typedef void (*gpu_path_fn)(void *userdata, const char *path);
 /*
  * gpu/io.h calls these functions. All of them may block, except those that say that they never do.
  */
+/* Guaranteed shares and limits. */
+struct gpu_sharing_ops {
+	/*
+	 * Makes caps guaranteed shares or, with @guarantee false, limits. Called after open(), and
+	 * again to change it. Returns a negative errno with a message "sharing = ...": -EOPNOTSUPP
+	 * means that the scheduler of this host has only limits. Returns 1 with a message, and
+	 * changes nothing, in a dry run if the other sharing is in force, and with @by_default, if
+	 * the scheduler of this host has a third discipline; traits.guarantees then says whether
+	 * caps are guaranteed. @by_default: the configuration names neither of the two. NULL:
+	 * the backend has only limits.
+	 */
+	int (*set)(struct gpu *gpu, bool guarantee, bool by_default, struct err *reterr);
+	/*
+	 * Sets the sharing of the last set() that returned 0 again, if another program has
+	 * changed it or the driver was loaded again. Returns 1 with the other word in *ret_was if
+	 * it was changed, 0 if it was not, or a negative errno. Returns 0 in a dry run. NULL: no
+	 * other program can change the sharing.
+	 */
+	int (*renew)(struct gpu *gpu, char ret_was[GPU_SHARING_MAX]);
+	/*
+	 * Sets the ceiling, 1..100: the limit of the vGPU's whole GPU time, if caps are guaranteed
+	 * shares. Returns -EOPNOTSUPP if the scheduler has no other ceiling than the initial cap.
+	 * NULL: no scheduler of this backend has ceilings.
+	 */
+	int (*write_ceiling)(struct gpu_vgpu *vgpu, int ceiling_pct);
+};
+
+/* Limits of device memory. */
+struct gpu_memory_ops {
+	/*
+	 * Limits the device memory of the vGPU to @max_bytes; 0: no limit. A larger allocation then
+	 * fails in the program. Memory that is already allocated stays. The limit may be lost when
+	 * the vGPU is detached.
+	 */
+	int (*write)(struct gpu_vgpu *vgpu, uint64_t max_bytes);
+};
+
+/* Leases of the cap in force. */
+struct gpu_lease_ops {
+	/* Reads the cap that takes effect when a lease expires; 0: no limit. */
+	int (*read_initial_cap)(struct gpu_vgpu *vgpu, int *ret_cap_pct);
+	/*
+	 * Sets the cap that takes effect when a lease expires, and also the cap in force. Returns
+	 * -EPERM after the first write of a cap, because the initial cap can then no longer change.
+	 */
+	int (*write_initial_cap)(struct gpu_vgpu *vgpu, int initial_cap_pct, int cap_pct);
+	/* Renews the lease of the cap in force for @lease_ms; 0: the cap never expires. Returns
+	 * -EOPNOTSUPP if the scheduler of this host has no leases. */
+	int (*renew)(struct gpu_vgpu *vgpu, int lease_ms);
+};
+
+/* The whole GPU, and where its readings come from. */
+struct gpu_observe_ops {
+	/* Reads the cumulative busy time of the whole GPU, by the clock of the GPU. */
+	int (*physical)(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at_ns,
+			uint64_t *ret_busy_ns);
+	/*
+	 * Writes why the busy times of the last readings are unknown or incomplete, as a sentence
+	 * without the name of the GPU; "" if they are complete. Reads no file. NULL: the errors of
+	 * read() say everything.
+	 */
+	void (*problem)(const struct gpu *gpu, struct err *ret_problem);
+	/* Describes the source. Reads no file. NULL: the scheduler is the source. */
+	void (*source)(const struct gpu *gpu, struct gpu_source *ret_source);
+	/* Describes the present round. Reads no file. NULL: there are no rounds. */
+	void (*round)(const struct gpu *gpu, struct gpu_round *ret_round);
+};
+
+/* The processes of a vGPU. */
+struct gpu_process_ops {
+	/*
+	 * Writes the id of the vGPU that process @pid belongs to. Returns -ENOENT if the process
+	 * belongs to no vGPU of this GPU. Never blocks, and may run while another function runs.
+	 */
+	int (*owner)(struct gpu *gpu, pid_t pid, char ret_id[ID_MAX]);
+	/*
+	 * A process joins a vGPU by writing its pid to one or more files. Calls @path for each of
+	 * these files. The first file determines the result of owner(). NULL: processes cannot
+	 * join. Never blocks, and may run while another function runs.
+	 */
+	int (*places)(struct gpu *gpu, const char *id, gpu_path_fn path, void *userdata);
+};
+
 struct gpu_ops {
 	const char *name;
 	/* No function reads or writes a file of the GPU, so none of them blocks. */
@@ -212,86 +295,17 @@ struct gpu_ops {
 	/* Reads the cap in force from the scheduler. */
 	int (*read_cap)(struct gpu_vgpu *vgpu, int *ret_cap_pct);
 
-	/*
-	 * Makes caps guaranteed shares or, with @guarantee false, limits. Called after open(), and
-	 * again to change it. Returns a negative errno with a message "sharing = ...": -EOPNOTSUPP
-	 * means that the scheduler of this host has only limits. Returns 1 with a message, and
-	 * changes nothing, in a dry run if the other sharing is in force, and with @by_default, if
-	 * the scheduler of this host has a third discipline; traits.guarantees then says whether
-	 * caps are guaranteed. @by_default: the configuration names neither of the two. The
-	 * function is NULL if the backend has only limits.
-	 */
-	int (*set_sharing)(struct gpu *gpu, bool guarantee, bool by_default, struct err *reterr);
-	/*
-	 * Sets the sharing of the last set_sharing() that returned 0 again, if another program has
-	 * changed it or the driver was loaded again. Returns 1 with the other word in *ret_was if
-	 * it was changed, 0 if it was not, or a negative errno. Returns 0 in a dry run. The
-	 * function is NULL if no other program can change the sharing.
-	 */
-	int (*renew_sharing)(struct gpu *gpu, char ret_was[GPU_SHARING_MAX]);
-	/*
-	 * Sets the ceiling, 1..100: the limit of the vGPU's whole GPU time, if caps are guaranteed
-	 * shares. Returns -EOPNOTSUPP if the scheduler has no other ceiling than the initial cap.
-	 * The function is NULL if set_sharing() is NULL, or if no scheduler has ceilings.
-	 */
-	int (*write_ceiling)(struct gpu_vgpu *vgpu, int ceiling_pct);
-
-	/*
-	 * Limits the device memory of the vGPU to @max_bytes; 0: no limit. A larger allocation then
-	 * fails in the program. Memory that is already allocated stays. The limit may be lost when
-	 * the vGPU is detached. The function is NULL if the backend cannot limit memory.
-	 */
-	int (*write_memory)(struct gpu_vgpu *vgpu, uint64_t max_bytes);
-
-	/*
-	 * Reads the cap that takes effect when a lease expires; 0: no limit. The function is NULL
-	 * if the backend has no leases.
-	 */
-	int (*read_initial_cap)(struct gpu_vgpu *vgpu, int *ret_cap_pct);
-	/*
-	 * Sets the cap that takes effect when a lease expires, and also the cap in force. Returns
-	 * -EPERM after the first write of a cap, because the initial cap can then no longer change.
-	 * The function is NULL if the backend has no leases.
-	 */
-	int (*write_initial_cap)(struct gpu_vgpu *vgpu, int initial_cap_pct, int cap_pct);
-	/* Renews the lease of the cap in force for @lease_ms; 0: the cap never expires. Returns
-	 * -EOPNOTSUPP if the scheduler of this host has no leases. The function is NULL if the
-	 * backend has no leases. */
-	int (*renew)(struct gpu_vgpu *vgpu, int lease_ms);
-
-	/* Reads the cumulative busy time of the whole GPU, by the clock of the GPU. The function is
-	 * NULL if the backend cannot read it. */
-	int (*physical)(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at_ns,
-			uint64_t *ret_busy_ns);
-
-	/*
-	 * Writes why the busy times of the last readings are unknown or incomplete, as a sentence
-	 * without the name of the GPU; "" if they are complete. Reads no file. The function is NULL
-	 * if the errors of read() say everything.
-	 */
-	void (*problem)(const struct gpu *gpu, struct err *ret_problem);
-	/* Describes the source. Reads no file. The function is NULL if the scheduler is the source.
-	 */
-	void (*source)(const struct gpu *gpu, struct gpu_source *ret_source);
-	/* Describes the present round. Reads no file. The function is NULL without rounds. */
-	void (*round)(const struct gpu *gpu, struct gpu_round *ret_round);
-
-	/*
-	 * Writes the id of the vGPU that process @pid belongs to. Returns -ENOENT if the process
-	 * belongs to no vGPU of this GPU. The function is NULL if the backend does not know the
-	 * processes of a vGPU. Never blocks, and may run while another function runs.
-	 */
-	int (*owner)(struct gpu *gpu, pid_t pid, char ret_id[ID_MAX]);
-	/*
-	 * A process joins a vGPU by writing its pid to one or more files. Calls @path for each of
-	 * these files. The first file determines the result of owner(). The function is NULL if
-	 * processes cannot join. Never blocks, and may run while another function runs.
-	 */
-	int (*places)(struct gpu *gpu, const char *id, gpu_path_fn path, void *userdata);
 	/* Applies a label of the contract ("workload" in sim). Returns 0 for other keys, and
 	 * -EINVAL with a message for an invalid value. The function is NULL if the backend uses no
 	 * labels. Never blocks, and may run while another function runs. */
 	int (*label)(struct gpu_vgpu *vgpu, const char *key, const char *value, struct err *reterr);
+
+	/* Optional: the backend does not support a function that is NULL. */
+	struct gpu_sharing_ops sharing;
+	struct gpu_memory_ops memory;
+	struct gpu_lease_ops lease;
+	struct gpu_observe_ops observe;
+	struct gpu_process_ops processes;
 };
 
 /* Returns the backend with that name, or NULL. */

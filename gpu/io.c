@@ -100,7 +100,7 @@ static int try_one(const struct gpu_ops *ops, struct gpu *gpu, bool guarantee, b
 		   struct err *ret_why, struct err *reterr)
 {
 	struct err err = {""};
-	int r = ops->set_sharing(gpu, guarantee, by_default, &err);
+	int r = ops->sharing.set(gpu, guarantee, by_default, &err);
 
 	if (r < 0)
 		*reterr = err;
@@ -115,7 +115,7 @@ static int try_default(const struct gpu_ops *ops, struct gpu *gpu, bool paper_mo
 {
 	int r;
 
-	if (!ops->set_sharing) {
+	if (!ops->sharing.set) {
 		(void)err_fail(ret_why, EOPNOTSUPP, "backend %s has only hard caps", ops->name);
 		return 0;
 	}
@@ -124,7 +124,7 @@ static int try_default(const struct gpu_ops *ops, struct gpu *gpu, bool paper_mo
 			       "the caps of the paper are hard limits (paper_mode = on)");
 		return try_one(ops, gpu, false, /* by_default= */ true, ret_why, reterr);
 	}
-	r = ops->set_sharing(gpu, true, /* by_default= */ true, ret_why);
+	r = ops->sharing.set(gpu, true, /* by_default= */ true, ret_why);
 	return r < 0 ? try_one(ops, gpu, false, /* by_default= */ true, ret_why, reterr) : 0;
 }
 
@@ -136,7 +136,7 @@ static int try_sharing(const struct gpu_ops *ops, struct gpu *gpu, const struct 
 	ret_why->msg[0] = '\0';
 	if (gpu_chooses_sharing(config))
 		return try_default(ops, gpu, paper_mode, ret_why, reterr);
-	if (ops->set_sharing)
+	if (ops->sharing.set)
 		return try_one(ops, gpu, guarantee, /* by_default= */ false, ret_why, reterr);
 	if (!guarantee)
 		return 0;
@@ -192,8 +192,8 @@ static void list_vgpus(struct gpu_io *io)
 	sweep->sharing_result = 0;
 	if (!sweep->lists)
 		return;
-	if (io->ops->renew_sharing)
-		sweep->sharing_result = io->ops->renew_sharing(io->gpu, sweep->sharing_was);
+	if (io->ops->sharing.renew)
+		sweep->sharing_result = io->ops->sharing.renew(io->gpu, sweep->sharing_was);
 	r = io->ops->list(io->gpu, found_vgpu, sweep);
 	if (r < 0)
 		sweep->list_error = r;
@@ -211,7 +211,8 @@ static void sample_vgpu(struct gpu_io *io, struct gpu_vgpu *vgpu, struct gpu_io_
 	sample->renewed_ns = 0;
 	if (sample->lease_ms < 0)
 		return;
-	sample->renew_error = io->ops->renew ? io->ops->renew(vgpu, sample->lease_ms) : -EOPNOTSUPP;
+	sample->renew_error =
+		io->ops->lease.renew ? io->ops->lease.renew(vgpu, sample->lease_ms) : -EOPNOTSUPP;
 	if (sample->renew_error == 0)
 		sample->renewed_ns = sample->read_ns;
 }
@@ -221,16 +222,16 @@ static void read_physical(struct gpu_io *io)
 	struct gpu_io_sweep *sweep = &io->sweep;
 
 	sweep->physical_valid =
-		io->ops->physical &&
-		io->ops->physical(io->gpu, time_of(io, io->sweep_now_ns), &sweep->physical_at_ns,
-				  &sweep->physical_busy_ns) == 0;
-	if (io->ops->round)
-		io->ops->round(io->gpu, &sweep->round);
+		io->ops->observe.physical &&
+		io->ops->observe.physical(io->gpu, time_of(io, io->sweep_now_ns),
+					  &sweep->physical_at_ns, &sweep->physical_busy_ns) == 0;
+	if (io->ops->observe.round)
+		io->ops->observe.round(io->gpu, &sweep->round);
 	sweep->problem.msg[0] = '\0';
-	if (io->ops->problem)
-		io->ops->problem(io->gpu, &sweep->problem);
-	if (io->ops->source)
-		io->ops->source(io->gpu, &sweep->source);
+	if (io->ops->observe.problem)
+		io->ops->observe.problem(io->gpu, &sweep->problem);
+	if (io->ops->observe.source)
+		io->ops->observe.source(io->gpu, &sweep->source);
 }
 
 /* --- the thread --- */
@@ -322,15 +323,16 @@ static int run_kind(struct gpu_io *io, struct call *call)
 	case CALL_WRITE_CAP:
 		return CALL_IF(ops, write_cap, vgpu, now_ns, call->number[0]);
 	case CALL_WRITE_MEMORY:
-		return CALL_IF(ops, write_memory, vgpu, call->bytes);
+		return CALL_IF(ops, memory.write, vgpu, call->bytes);
 	case CALL_WRITE_CEILING:
-		return CALL_IF(ops, write_ceiling, vgpu, call->number[0]);
+		return CALL_IF(ops, sharing.write_ceiling, vgpu, call->number[0]);
 	case CALL_READ_INITIAL_CAP:
-		return CALL_IF(ops, read_initial_cap, vgpu, &call->value);
+		return CALL_IF(ops, lease.read_initial_cap, vgpu, &call->value);
 	case CALL_WRITE_INITIAL_CAP:
-		return CALL_IF(ops, write_initial_cap, vgpu, call->number[0], call->number[1]);
+		return CALL_IF(ops, lease.write_initial_cap, vgpu, call->number[0],
+			       call->number[1]);
 	case CALL_RENEW:
-		return CALL_IF(ops, renew, vgpu, call->number[0]);
+		return CALL_IF(ops, lease.renew, vgpu, call->number[0]);
 	case CALL_CHOOSE_SHARING:
 		return run_sharing(io, call);
 	}
@@ -617,12 +619,12 @@ const char *gpu_io_backend(const struct gpu_io *io)
 
 bool gpu_io_has_leases(const struct gpu_io *io)
 {
-	return io->opened && io->ops->renew;
+	return io->opened && io->ops->lease.renew;
 }
 
 bool gpu_io_has_physical(const struct gpu_io *io)
 {
-	return io->opened && io->ops->physical;
+	return io->opened && io->ops->observe.physical;
 }
 
 uint64_t gpu_io_silent_ns(struct gpu_io *io)
@@ -860,16 +862,16 @@ int gpu_io_renew(struct gpu_io *io, struct gpu_vgpu *vgpu, int lease_ms)
 
 int gpu_io_owner(const struct gpu_io *io, pid_t pid, char ret_id[ID_MAX])
 {
-	if (!io->opened || !io->ops->owner)
+	if (!io->opened || !io->ops->processes.owner)
 		return -EOPNOTSUPP;
-	return io->ops->owner(io->gpu, pid, ret_id);
+	return io->ops->processes.owner(io->gpu, pid, ret_id);
 }
 
 int gpu_io_places(const struct gpu_io *io, const char *id, gpu_path_fn path, void *userdata)
 {
-	if (!io->opened || !io->ops->places)
+	if (!io->opened || !io->ops->processes.places)
 		return -EOPNOTSUPP;
-	return io->ops->places(io->gpu, id, path, userdata);
+	return io->ops->processes.places(io->gpu, id, path, userdata);
 }
 
 uint64_t gpu_io_identity(const struct gpu_io *io, const struct gpu_vgpu *vgpu)

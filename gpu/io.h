@@ -74,9 +74,9 @@ struct gpu_io_sweep {
 	bool physical_valid;
 	uint64_t physical_at_ns, physical_busy_ns;
 
-	struct gpu_round round;	  /* see gpu_ops.round */
-	struct err problem;	  /* see gpu_ops.problem; "": none */
-	struct gpu_source source; /* see gpu_ops.source */
+	struct gpu_round round;	  /* see gpu_ops.observe.round */
+	struct err problem;	  /* see gpu_ops.observe.problem; "": none */
+	struct gpu_source source; /* see gpu_ops.observe.source */
 	uint64_t took_ns;	  /* duration of the sweep */
 };
 
@@ -95,7 +95,7 @@ int gpu_io_new(const struct gpu_config *config, struct gpu_io_patience *patience
  * with a message if it is open in a dry run but parts are missing, or with config.any_sharing but
  * in another sharing. -EINPROGRESS: it is not open yet. -ENODEV without a message: backend "auto"
  * found no GPU. -EINVAL: also if the GPU does not have the sharing that the configuration names.
- * Other errors are those of gpu_ops.open() and gpu_ops.set_sharing().
+ * Other errors are those of gpu_ops.open() and gpu_ops.sharing.set().
  */
 int gpu_io_wait_open(struct gpu_io *io, uint64_t until_ns, struct err *reterr);
 /* Begins to open the GPU again after gpu_io_wait_open() has returned an error. */
@@ -116,7 +116,7 @@ const char *gpu_io_sharing_why(const struct gpu_io *io);
 /*
  * Lets sharing = auto select again: hard with @paper_mode, otherwise guarantee if the host offers
  * it. traits.guarantees may change. Must not be called with another sharing. Returns 0, or an
- * error of gpu_ops.set_sharing(); -ETIMEDOUT: as for single calls.
+ * error of gpu_ops.sharing.set(); -ETIMEDOUT: as for single calls.
  */
 int gpu_io_choose_sharing(struct gpu_io *io, bool paper_mode, struct err *reterr);
 /* Name of the backend; "auto" until the GPU is open. */

@@ -470,8 +470,8 @@ const struct gpu_ops gpu_sim_ops = {
 	.read = read_vgpu,
 	.write_cap = write_cap,
 	.read_cap = read_cap,
-	.set_sharing = set_sharing,
-	.write_ceiling = write_ceiling,
-	.physical = read_physical,
+	.sharing.set = set_sharing,
+	.sharing.write_ceiling = write_ceiling,
+	.observe.physical = read_physical,
 	.label = set_label,
 };

@@ -265,7 +265,8 @@ static const struct setting_type setting_price = {set_price, format_price};
 #define FLAVOR_NAME "a name of A-Z a-z 0-9 . _ -"
 
 /*
- * A text has at most 160 characters, because base/config/inifile.c accepts lines of up to 198 characters.
+ * A text has at most 160 characters, because base/config/inifile.c accepts lines of up to 198
+ * characters.
  */
 static const struct setting keys[] = {
 	TEXT(DAEMON(socket), 1, 107, "a path", NULL),
@@ -694,7 +695,7 @@ static int check_sharing(const struct config *config, struct err *reterr)
 
 		if (!gpu_wants_guarantees(gpu))
 			continue;
-		if (ops && !ops->set_sharing)
+		if (ops && !ops->sharing.set)
 			return err_fail(reterr, EINVAL,
 					"[gpu %s] sharing = guarantee: not possible with backend = "
 					"%s (allowed with this backend: auto or hard)",

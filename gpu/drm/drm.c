@@ -505,7 +505,7 @@ struct gpu {
 	struct truth *truth;
 	bool guarantees;
 	bool complete;	    /* the last sample shows the use of all programs */
-	struct err problem; /* see gpu_ops.problem */
+	struct err problem; /* see gpu_ops.observe.problem */
 	uint64_t sample;    /* number of the last sample; 0: none */
 	uint64_t at_ns;	    /* time of the last sample */
 	bool swept;	    /* a sweep has ended since the last sample */
@@ -895,9 +895,9 @@ const struct gpu_ops gpu_drm_ops = {
 	.detach = drm_detach,
 	.read = drm_read,
 	.read_cap = drm_read_cap,
-	.set_sharing = drm_set_sharing,
-	.physical = drm_physical,
-	.problem = drm_problem,
-	.source = drm_source,
-	.owner = drm_owner,
+	.sharing.set = drm_set_sharing,
+	.observe.physical = drm_physical,
+	.observe.problem = drm_problem,
+	.observe.source = drm_source,
+	.processes.owner = drm_owner,
 };

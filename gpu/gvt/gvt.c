@@ -663,16 +663,16 @@ const struct gpu_ops gpu_gvt_ops = {
 	.read = read_vgpu,
 	.write_cap = write_cap,
 	.read_cap = read_cap,
-	.set_sharing = set_sharing,
-	.renew_sharing = renew_sharing,
-	.write_ceiling = write_ceiling,
-	.read_initial_cap = read_initial_cap,
-	.write_initial_cap = write_initial_cap,
-	.renew = renew,
+	.sharing.set = set_sharing,
+	.sharing.renew = renew_sharing,
+	.sharing.write_ceiling = write_ceiling,
+	.lease.read_initial_cap = read_initial_cap,
+	.lease.write_initial_cap = write_initial_cap,
+	.lease.renew = renew,
 	/*
 	 * not supported: GVT-g does not count the work of the host; intel_gpu_top measures the
 	 * whole GPU
 	 */
-	.physical = NULL,
-	.problem = describe_problem,
+	.observe.physical = NULL,
+	.observe.problem = describe_problem,
 };

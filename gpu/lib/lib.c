@@ -870,8 +870,8 @@ const struct gpu_ops gpu_lib_ops = {
 	.read = lib_read,
 	.write_cap = lib_write_cap,
 	.read_cap = lib_read_cap,
-	.write_memory = lib_write_memory,
-	.physical = lib_physical,
-	.owner = lib_owner,
-	.places = lib_places,
+	.memory.write = lib_write_memory,
+	.observe.physical = lib_physical,
+	.processes.owner = lib_owner,
+	.processes.places = lib_places,
 };

@@ -272,7 +272,7 @@ FUZZ(sysfs)
 	read_hosts(&in);
 	FUZZ_CHECK(gpu_gvt_ops.list(open_gvt(), count_vgpu, &n) == 0 && n == 1);
 	FUZZ_CHECK(gpu_gvt_ops.attach(open_gvt(), UUID, now_ns, &vgpu, NULL) == 0);
-	if (gpu_gvt_ops.read_initial_cap(vgpu, &cap_pct) == 0)
+	if (gpu_gvt_ops.lease.read_initial_cap(vgpu, &cap_pct) == 0)
 		FUZZ_CHECK(cap_pct >= 0 && cap_pct <= 100);
 	for (int i = 0; in.size > 0 && i < PERIODS_MAX; i++) {
 		static const enum file files[][4] = {{BUSY_TIME, V1_USAGE, V2_USAGE, V2_WEIGHT},

@@ -18,8 +18,8 @@ static const char *word(bool is)
 static void print_row(const struct gpu_ops *ops, char *text, size_t size)
 {
 	snprintf(text, size, "\n| `%s` | %s | %s | %s | %s | %s | %s |\n", ops->name,
-		 word(ops->write_cap), word(ops->write_cap && ops->set_sharing),
-		 word(ops->write_ceiling), word(ops->write_memory), word(ops->renew),
+		 word(ops->write_cap), word(ops->write_cap && ops->sharing.set),
+		 word(ops->sharing.write_ceiling), word(ops->memory.write), word(ops->lease.renew),
 		 word(ops->present));
 }
 

@@ -516,7 +516,7 @@ static int set_up_sharing(void)
 {
 	fake.scheduler = (struct scheduler){.has_guarantees = true};
 	fake_ops.in_memory = true;
-	fake_ops.set_sharing = fake_set_sharing;
+	fake_ops.sharing.set = fake_set_sharing;
 	err.msg[0] = '\0';
 	return 0;
 }
@@ -525,7 +525,7 @@ static int tear_down_sharing(void)
 {
 	io = gpu_io_free(io);
 	fake_ops.in_memory = false;
-	fake_ops.set_sharing = NULL;
+	fake_ops.sharing.set = NULL;
 	return 0;
 }
 
@@ -572,7 +572,7 @@ TEST_WITH(the_sharing_is_chosen_at_the_start, NULL, NULL)
 		(void)set_up_sharing();
 		fake.scheduler = choice->scheduler;
 		if (choice->only_limits)
-			fake_ops.set_sharing = NULL;
+			fake_ops.sharing.set = NULL;
 		r = open_fake(choice->sharing, choice->paper_mode);
 		if (r != choice->result || (r == 0 && guarantees() != choice->guarantees))
 			fail_msg("%s: %d %s", choice->name, r, err.msg);

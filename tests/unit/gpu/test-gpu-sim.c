@@ -71,7 +71,7 @@ static void look_at(uint64_t now_mono_ns)
 {
 	uint64_t at_ns, busy_ns;
 
-	assert_int_equal(ops->physical(gpu, now_mono_ns, &at_ns, &busy_ns), 0);
+	assert_int_equal(ops->observe.physical(gpu, now_mono_ns, &at_ns, &busy_ns), 0);
 }
 
 static void put(const char *name, const char *text)
@@ -100,18 +100,18 @@ TEST(with_guarantees_a_vgpu_uses_idle_time_up_to_its_ceiling)
 
 	ops->traits(gpu, &traits);
 	assert_false(traits.guarantees);
-	assert_int_equal(ops->set_sharing(gpu, true, false, &err), 0);
+	assert_int_equal(ops->sharing.set(gpu, true, false, &err), 0);
 	ops->traits(gpu, &traits);
 	assert_true(traits.guarantees);
 	read_at(START);
 	set_workload("busy");
 	assert_int_equal(ops->write_cap(a, START, 20), 0);
 	assert_int_equal(read_at(START + NS_PER_S).busy_ns, NS_PER_S / 2);
-	assert_int_equal(ops->write_ceiling(a, 80), 0);
-	assert_int_equal(ops->write_ceiling(a, 101), -EINVAL);
+	assert_int_equal(ops->sharing.write_ceiling(a, 80), 0);
+	assert_int_equal(ops->sharing.write_ceiling(a, 101), -EINVAL);
 	(void)read_at(START + 2 * NS_PER_S);
 	assert_in_range(read_at(START + 3 * NS_PER_S).busy_ns, 2050 * NS_PER_MS, 2100 * NS_PER_MS);
-	assert_int_equal(ops->set_sharing(gpu, false, false, &err), 0);
+	assert_int_equal(ops->sharing.set(gpu, false, false, &err), 0);
 	(void)read_at(START + 4 * NS_PER_S);
 	assert_in_range(read_at(START + 4 * NS_PER_S).busy_ns, 2250 * NS_PER_MS, 2300 * NS_PER_MS);
 }
@@ -128,8 +128,8 @@ TEST(traits_describe_the_gpu)
 	assert_true(traits.creates);
 	assert_true(traits.counts_frames);
 	assert_true(traits.capacity_cores == 0);
-	assert_null(ops->owner);
-	assert_null(ops->places);
+	assert_null(ops->processes.owner);
+	assert_null(ops->processes.places);
 }
 
 TEST(the_configuration_selects_the_unit)
@@ -230,7 +230,8 @@ TEST(the_clock_is_host_time_multiplied_by_speed)
 		assert_int_equal(reading.at_ns, gpu_ns);
 		assert_int_equal(reading.sched_ns, gpu_ns / 2);
 		assert_int_equal(reading.busy_ns, gpu_ns / 2);
-		assert_int_equal(ops->physical(gpu, START + 4 * NS_PER_S, &at_ns, &busy_ns), 0);
+		assert_int_equal(ops->observe.physical(gpu, START + 4 * NS_PER_S, &at_ns, &busy_ns),
+				 0);
 		assert_int_equal(at_ns, gpu_ns);
 		assert_int_equal(busy_ns, gpu_ns / 2);
 	}

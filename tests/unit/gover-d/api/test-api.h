@@ -105,7 +105,7 @@ static int stand_in_places(struct gpu *gpu, const char *id, gpu_path_fn path, vo
 static const struct gpu_ops stand_in_ops = {
 	.name = "softgpu",
 	.detach = stand_in_detach,
-	.places = stand_in_places,
+	.processes.places = stand_in_places,
 };
 static struct gpu {
 	int unused;

@@ -288,11 +288,11 @@ static const struct gpu_ops fake_ops = {
 	.read = fake_read,
 	.write_cap = fake_write_cap,
 	.read_cap = fake_read_cap,
-	.write_memory = fake_write_memory,
-	.read_initial_cap = fake_read_initial_cap,
-	.write_initial_cap = fake_write_initial_cap,
-	.renew = fake_renew,
-	.physical = fake_physical,
+	.memory.write = fake_write_memory,
+	.lease.read_initial_cap = fake_read_initial_cap,
+	.lease.write_initial_cap = fake_write_initial_cap,
+	.lease.renew = fake_renew,
+	.observe.physical = fake_physical,
 };
 
 /* These functions replace gpu/gpu.c. */

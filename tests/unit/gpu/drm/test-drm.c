@@ -67,7 +67,7 @@ static double physical(void)
 	double grown;
 
 	now_ns += S;
-	assert_int_equal(gpu_drm_ops.physical(gpu, now_ns, &at_ns, &busy_ns), 0);
+	assert_int_equal(gpu_drm_ops.observe.physical(gpu, now_ns, &at_ns, &busy_ns), 0);
 	assert_true(at_ns <= now_ns);
 	grown = (double)(busy_ns - last_ns) / 1e6;
 	last_ns = busy_ns;
@@ -229,7 +229,7 @@ static void end_sweep(uint64_t at_ns)
 {
 	uint64_t physical_ns, busy_ns;
 
-	assert_int_equal(gpu_drm_ops.physical(gpu, at_ns, &physical_ns, &busy_ns), 0);
+	assert_int_equal(gpu_drm_ops.observe.physical(gpu, at_ns, &physical_ns, &busy_ns), 0);
 }
 
 TEST(a_reading_between_two_sweeps_delays_no_other_vgpu)
@@ -364,14 +364,14 @@ TEST(nothing_can_be_written)
 	assert_false(traits.creates);
 	assert_string_equal(traits.truth, "fdinfo");
 	assert_null(gpu_drm_ops.write_cap);
-	assert_null(gpu_drm_ops.write_ceiling);
+	assert_null(gpu_drm_ops.sharing.write_ceiling);
 	assert_int_equal(gpu_drm_ops.read_cap(a, &cap_pct), 0);
 	assert_int_equal(cap_pct, 100);
 	assert_int_equal(gpu_drm_ops.create(gpu, "b", 50, &err), -EOPNOTSUPP);
 	assert_int_equal(gpu_drm_ops.destroy(gpu, "a", &err), -EOPNOTSUPP);
-	assert_int_equal(gpu_drm_ops.set_sharing(gpu, true, false, &err), 0);
-	assert_int_equal(gpu_drm_ops.set_sharing(gpu, false, true, &err), 0);
-	assert_int_equal(gpu_drm_ops.set_sharing(gpu, false, false, &err), -EOPNOTSUPP);
+	assert_int_equal(gpu_drm_ops.sharing.set(gpu, true, false, &err), 0);
+	assert_int_equal(gpu_drm_ops.sharing.set(gpu, false, true, &err), 0);
+	assert_int_equal(gpu_drm_ops.sharing.set(gpu, false, false, &err), -EOPNOTSUPP);
 	gpu_drm_ops.detach(a);
 }
 
@@ -382,10 +382,10 @@ TEST(a_process_belongs_to_its_group)
 	add_process(100, "system.slice/" CONTAINER "/child");
 	add_process(400, "user.slice/desktop");
 	open_gpu();
-	assert_int_equal(gpu_drm_ops.owner(gpu, 100, id), 0);
+	assert_int_equal(gpu_drm_ops.processes.owner(gpu, 100, id), 0);
 	assert_string_equal(id, "docker-0123456789ab");
-	assert_int_equal(gpu_drm_ops.owner(gpu, 400, id), -ENOENT);
-	assert_int_equal(gpu_drm_ops.owner(gpu, 500, id), -ENOENT);
+	assert_int_equal(gpu_drm_ops.processes.owner(gpu, 400, id), -ENOENT);
+	assert_int_equal(gpu_drm_ops.processes.owner(gpu, 500, id), -ENOENT);
 }
 
 TEST(use_is_unknown_if_the_driver_reports_no_times)
@@ -399,7 +399,8 @@ TEST(use_is_unknown_if_the_driver_reports_no_times)
 	open_gpu();
 	a = attach("a");
 	assert_false(read_at(a, now_ns += S).busy_valid);
-	assert_int_equal(gpu_drm_ops.physical(gpu, now_ns += S, &at_ns, &busy_ns), -ENODATA);
+	assert_int_equal(gpu_drm_ops.observe.physical(gpu, now_ns += S, &at_ns, &busy_ns),
+			 -ENODATA);
 	gpu_drm_ops.detach(a);
 }
 
@@ -456,8 +457,8 @@ TEST(a_gpu_without_a_client_is_not_idle)
 	strcpy(config.parent, "ffff:03:00.0"); /* no host has it */
 	add_process(100, "system.slice/a");
 	open_gpu();
-	assert_int_equal(gpu_drm_ops.physical(gpu, now_ns, &at_ns, &busy_ns), -ENODATA);
-	gpu_drm_ops.problem(gpu, &problem);
+	assert_int_equal(gpu_drm_ops.observe.physical(gpu, now_ns, &at_ns, &busy_ns), -ENODATA);
+	gpu_drm_ops.observe.problem(gpu, &problem);
 	assert_string_equal(problem.msg, "no GPU ffff:03:00.0 exists in sysfs");
 	/* the reason holds until there is a use again, for which two samples are needed */
 	add_file(100, 3, "/dev/dri/card0",
@@ -465,11 +466,11 @@ TEST(a_gpu_without_a_client_is_not_idle)
 		 "drm-engine-render:\t0 ns\n");
 	for (int i = 0; i < 2; i++) {
 		now_ns += S;
-		assert_int_equal(gpu_drm_ops.physical(gpu, now_ns, &at_ns, &busy_ns), 0);
-		gpu_drm_ops.problem(gpu, &problem);
+		assert_int_equal(gpu_drm_ops.observe.physical(gpu, now_ns, &at_ns, &busy_ns), 0);
+		gpu_drm_ops.observe.problem(gpu, &problem);
 		assert_string_equal(problem.msg, i ? "" : "no GPU ffff:03:00.0 exists in sysfs");
 	}
-	gpu_drm_ops.source(gpu, &source);
+	gpu_drm_ops.observe.source(gpu, &source);
 	assert_string_equal(source.name, "fdinfo");
 	assert_int_equal(source.last.clients, 1);
 }

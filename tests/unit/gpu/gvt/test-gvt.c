@@ -214,7 +214,7 @@ TEST(the_clock_of_a_faster_host_runs_faster)
 	open_gpu(ops);
 	vgpu = attach_one(ops, A);
 	assert_int_equal(reading_at(ops, vgpu, 7000).at_ns, 70000);
-	assert_int_equal(ops->renew(vgpu, 500), 0);
+	assert_int_equal(ops->lease.renew(vgpu, 500), 0);
 	expect_file("5000", "class/mdev_bus/" P1 "/" A "/intel_vgpu/cap_lease_ms");
 	ops->detach(vgpu);
 }
@@ -228,12 +228,12 @@ TEST(caps_and_leases_are_written)
 	assert_int_equal(ops->write_cap(vgpu, 0, 101), -EINVAL);
 	assert_int_equal(ops->write_cap(vgpu, 0, 25), 0);
 	expect_cap(ops, vgpu, 25);
-	assert_int_equal(ops->read_initial_cap(vgpu, &cap_pct), 0);
+	assert_int_equal(ops->lease.read_initial_cap(vgpu, &cap_pct), 0);
 	assert_int_equal(cap_pct, 40);
-	assert_int_equal(ops->renew(vgpu, 60000), 0);
+	assert_int_equal(ops->lease.renew(vgpu, 60000), 0);
 	expect_file("60000", "class/mdev_bus/" P1 "/" A "/intel_vgpu/cap_lease_ms");
-	assert_int_equal(ops->write_initial_cap(vgpu, 60, 35), 0);
-	assert_int_equal(ops->read_initial_cap(vgpu, &cap_pct), 0);
+	assert_int_equal(ops->lease.write_initial_cap(vgpu, 60, 35), 0);
+	assert_int_equal(ops->lease.read_initial_cap(vgpu, &cap_pct), 0);
 	assert_int_equal(cap_pct, 60);
 	expect_cap(ops, vgpu, 35);
 	ops->detach(vgpu);
@@ -255,7 +255,7 @@ TEST(permission_to_write_can_be_granted_later)
 	assert_int_equal(seteuid(65534), 0);
 	vgpu = attach_one(ops, A);
 	assert_int_equal(ops->write_cap(vgpu, 0, 25), -EACCES);
-	assert_int_equal(ops->renew(vgpu, 5000), -EACCES);
+	assert_int_equal(ops->lease.renew(vgpu, 5000), -EACCES);
 	assert_int_equal(seteuid(0), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		snprintf(path, sizeof(path), "%s/bus/mdev/devices/" A "/intel_vgpu/%s", root,
@@ -264,7 +264,7 @@ TEST(permission_to_write_can_be_granted_later)
 	}
 	assert_int_equal(seteuid(65534), 0);
 	assert_int_equal(ops->write_cap(vgpu, 0, 25), 0);
-	assert_int_equal(ops->renew(vgpu, 5000), 0);
+	assert_int_equal(ops->lease.renew(vgpu, 5000), 0);
 	assert_int_equal(seteuid(0), 0);
 	expect_file("25", "bus/mdev/devices/" A "/intel_vgpu/cap");
 	ops->detach(vgpu);
@@ -288,14 +288,14 @@ TEST(a_vgpu_that_is_created_again_is_another_one)
 	open_one_vgpu();
 	vgpu = attach_one(ops, A);
 	remove_vgpu(P1, A);
-	assert_int_equal(ops->read_initial_cap(vgpu, &cap_pct), -ENODEV);
+	assert_int_equal(ops->lease.read_initial_cap(vgpu, &cap_pct), -ENODEV);
 	make_vgpu(P1, A, 30);
-	assert_int_equal(ops->read_initial_cap(vgpu, &cap_pct), -ENODEV);
-	assert_int_equal(ops->write_initial_cap(vgpu, 60, 35), -ENODEV);
-	assert_int_equal(ops->write_ceiling(vgpu, 60), -ENODEV);
+	assert_int_equal(ops->lease.read_initial_cap(vgpu, &cap_pct), -ENODEV);
+	assert_int_equal(ops->lease.write_initial_cap(vgpu, 60, 35), -ENODEV);
+	assert_int_equal(ops->sharing.write_ceiling(vgpu, 60), -ENODEV);
 	expect_file("40", "bus/mdev/devices/" A "/intel_vgpu/initial_cap");
 	second = attach_one(ops, A);
-	assert_int_equal(ops->read_initial_cap(second, &cap_pct), 0);
+	assert_int_equal(ops->lease.read_initial_cap(second, &cap_pct), 0);
 	assert_true(ops->identity(second) != 0);
 	assert_true(ops->identity(second) != ops->identity(vgpu));
 	ops->detach(vgpu);
@@ -315,7 +315,7 @@ TEST(a_kernel_without_leases_is_supported)
 	open_gpu(ops);
 	vgpu = attach_one(ops, A);
 	assert_int_equal(ops->read(vgpu, 0, &reading), 0);
-	assert_int_equal(ops->renew(vgpu, 60000), -EOPNOTSUPP);
+	assert_int_equal(ops->lease.renew(vgpu, 60000), -EOPNOTSUPP);
 	ops->detach(vgpu);
 }
 
@@ -396,7 +396,7 @@ TEST(vgpus_cannot_be_created_or_removed)
 	assert_int_equal(ops->create(gpu, A, 50, &err), -EOPNOTSUPP);
 	assert_non_null(strstr(err.msg, "mdev_supported_types"));
 	assert_int_equal(ops->destroy(gpu, A, &err), -EOPNOTSUPP);
-	assert_null(ops->physical);
+	assert_null(ops->observe.physical);
 }
 
 TEST(sharing_is_written_to_the_file_of_the_gpu)
@@ -408,12 +408,12 @@ TEST(sharing_is_written_to_the_file_of_the_gpu)
 	write_file("hard\n", "class/mdev_bus/%s/gover_sharing", P1);
 	write_file("40\n", "class/mdev_bus/%s/%s/intel_vgpu/cap_ceiling", P1, A);
 	open_gpu(ops);
-	assert_int_equal(ops->set_sharing(gpu, true, false, &err), 0);
+	assert_int_equal(ops->sharing.set(gpu, true, false, &err), 0);
 	ops->traits(gpu, &traits);
 	assert_true(traits.guarantees);
 	expect_file("guarantee", "class/mdev_bus/%s/gover_sharing", P1);
 	vgpu = attach_one(ops, A);
-	assert_int_equal(ops->write_ceiling(vgpu, 75), 0);
+	assert_int_equal(ops->sharing.write_ceiling(vgpu, 75), 0);
 	expect_file("75", "class/mdev_bus/%s/%s/intel_vgpu/cap_ceiling", P1, A);
 	ops->detach(vgpu);
 }
@@ -429,7 +429,7 @@ static void check_default(const char *word, bool guarantee, bool by_default, int
 	int r;
 
 	write_file(word, "class/mdev_bus/%s/gover_sharing", P1);
-	r = ops->set_sharing(gpu, guarantee, by_default, &err);
+	r = ops->sharing.set(gpu, guarantee, by_default, &err);
 	ops->traits(gpu, &traits);
 	if (r != result || traits.guarantees != (strcmp(becomes, "guarantee") == 0))
 		fail_msg("%s: %d, guarantees %d, %s", word, r, traits.guarantees, err.msg);
@@ -468,7 +468,7 @@ TEST(a_dry_run_takes_the_discipline_in_force)
 static void check_renewal(int result, const char *was)
 {
 	char text[GPU_SHARING_MAX] = "";
-	int r = ops->renew_sharing(gpu, text);
+	int r = ops->sharing.renew(gpu, text);
 
 	if (r != result || (was && strcmp(text, was) != 0))
 		fail_msg("%d, \"%s\"", r, text);
@@ -481,7 +481,7 @@ TEST(an_external_change_of_sharing_is_undone)
 
 	open_one_vgpu();
 	check_renewal(0, NULL); /* not set yet */
-	assert_int_equal(ops->set_sharing(gpu, false, false, &err), 0);
+	assert_int_equal(ops->sharing.set(gpu, false, false, &err), 0);
 	check_renewal(0, NULL); /* a kernel without the file */
 	write_file("cap\n", "class/mdev_bus/%s/gover_sharing", P1);
 	check_renewal(1, "cap");
@@ -489,7 +489,7 @@ TEST(an_external_change_of_sharing_is_undone)
 	write_file("cap\n", "class/mdev_bus/%s/gover_sharing", P1);
 	ops->detach(attach_one(ops, A)); /* sets it too */
 	check_renewal(0, "hard");
-	assert_int_equal(ops->set_sharing(gpu, true, false, &err), 0);
+	assert_int_equal(ops->sharing.set(gpu, true, false, &err), 0);
 	write_file("weight\n", "class/mdev_bus/%s/gover_sharing", P1);
 	check_renewal(1, "weight");
 	check_renewal(0, "guarantee");
@@ -505,14 +505,14 @@ TEST(a_kernel_without_the_file_has_only_hard_caps)
 	struct gpu_vgpu *vgpu;
 
 	open_one_vgpu();
-	assert_int_equal(ops->set_sharing(gpu, false, false, &err), 0);
-	assert_int_equal(ops->set_sharing(gpu, true, false, &err), -EOPNOTSUPP);
+	assert_int_equal(ops->sharing.set(gpu, false, false, &err), 0);
+	assert_int_equal(ops->sharing.set(gpu, true, false, &err), -EOPNOTSUPP);
 	assert_non_null(strstr(err.msg, "sharing = guarantee: the scheduler of this kernel has "
 					"only hard caps, "));
 	assert_non_null(strstr(err.msg, P1 "/gover_sharing does not exist (allowed: hard)"));
 	ops->traits(gpu, &traits);
 	assert_false(traits.guarantees);
 	vgpu = attach_one(ops, A);
-	assert_int_equal(ops->write_ceiling(vgpu, 75), -EOPNOTSUPP);
+	assert_int_equal(ops->sharing.write_ceiling(vgpu, 75), -EOPNOTSUPP);
 	ops->detach(vgpu);
 }

@@ -133,7 +133,7 @@ static inline void expect_problem(const char *wanted)
 {
 	struct err problem = {""};
 
-	gpu_is->problem(gpu, &problem);
+	gpu_is->observe.problem(gpu, &problem);
 	if (wanted[0] ? !strstr(problem.msg, wanted) : problem.msg[0] != '\0')
 		fail_msg("the problem is '%s'", problem.msg);
 }

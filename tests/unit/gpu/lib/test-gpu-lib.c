@@ -293,7 +293,7 @@ TEST(a_vgpu_is_a_control_group_and_a_tenant)
 	assert_int_equal(ops->create(gpu, "a", 30, &err), -EEXIST);
 	assert_int_equal(ops->create(gpu, "b", 0, &err), -EINVAL);
 	assert_int_equal(ops->create(gpu, "b/c", 10, &err), -EINVAL);
-	assert_int_equal(ops->owner(gpu, getpid(), id), -ENOENT);
+	assert_int_equal(ops->processes.owner(gpu, getpid(), id), -ENOENT);
 	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
 	assert_null(tenant_of("a"));
 	assert_int_equal(ops->destroy(gpu, "a", &err), -ENOENT);
@@ -339,7 +339,7 @@ TEST(a_sweep_reads_the_arbiter_once)
 		arbiter.device.busy_ns = sweep * 10;
 		(void)read_at(a, now_ns);
 		assert_int_equal(ops->read(b, now_ns + 1, &(struct gpu_reading){0}), 0);
-		assert_int_equal(ops->physical(gpu, now_ns + 2, &at_ns, &busy_ns), 0);
+		assert_int_equal(ops->observe.physical(gpu, now_ns + 2, &at_ns, &busy_ns), 0);
 		assert_int_equal(at_ns, now_ns);
 		assert_int_equal(busy_ns, sweep * 10);
 		assert_int_equal(arbiter.lists, (int)sweep);
@@ -364,7 +364,7 @@ TEST(another_arbiter_gets_all_vgpus_with_their_caps)
 	tenant_of("a")->units = 10;
 	tenant_of("a")->clients = 1;
 	(void)read_at(a, T0 + NS_PER_S);
-	assert_int_equal(ops->physical(gpu, T0 + NS_PER_S, &at_ns, &busy_ns), 0);
+	assert_int_equal(ops->observe.physical(gpu, T0 + NS_PER_S, &at_ns, &busy_ns), 0);
 	assert_int_equal(ops->write_cap(a, T0 + NS_PER_S, 35), 0);
 	restart_arbiter();
 	/* counters of programs that have connected since */
@@ -378,7 +378,7 @@ TEST(another_arbiter_gets_all_vgpus_with_their_caps)
 	reading = read_at(a, T0 + 3 * NS_PER_S);
 	assert_int_equal(reading.busy_ns, 1200);
 	assert_int_equal(reading.frames, 11);
-	assert_int_equal(ops->physical(gpu, T0 + 3 * NS_PER_S, &at_ns, &busy_ns), 0);
+	assert_int_equal(ops->observe.physical(gpu, T0 + 3 * NS_PER_S, &at_ns, &busy_ns), 0);
 	assert_int_equal(busy_ns, 2500);
 	ops->detach(b);
 	ops->detach(a);
@@ -513,7 +513,7 @@ TEST(memory_is_limited_also_by_another_arbiter)
 	struct gpu_vgpu *a = make_vgpu("a", 30);
 	struct gpu_reading reading;
 
-	assert_int_equal(ops->write_memory(a, 4096), 0);
+	assert_int_equal(ops->memory.write(a, 4096), 0);
 	assert_int_equal(tenant_of("a")->memory_max_bytes, 4096);
 	tenant_of("a")->memory_bytes = 100;
 	reading = read_at(a, T0 + NS_PER_S);
@@ -523,11 +523,11 @@ TEST(memory_is_limited_also_by_another_arbiter)
 	assert_int_equal(ops->write_cap(a, T0 + 2 * NS_PER_S, 20), 0);
 	assert_int_equal(tenant_of("a")->memory_max_bytes, 4096);
 	restart_arbiter();
-	assert_int_equal(ops->write_memory(a, 0), 0);
+	assert_int_equal(ops->memory.write(a, 0), 0);
 	assert_true(tenant_of("a")->memory_max_bytes == COMPUTE_MEMORY_NO_LIMIT);
 	assert_int_equal(tenant_of("a")->cap_pct, 20);
 	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
-	assert_int_equal(ops->write_memory(a, 0), -ENODEV);
+	assert_int_equal(ops->memory.write(a, 0), -ENODEV);
 	ops->detach(a);
 }
 

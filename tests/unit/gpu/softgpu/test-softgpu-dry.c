@@ -58,7 +58,7 @@ TEST(missing_groups_are_reported_and_not_created)
 	assert_int_equal(ops->list(gpu, count, &n), 0);
 	assert_int_equal(n, 0);
 	assert_int_equal(ops->attach(gpu, "a", 0, &vgpu, &err), -ENOENT);
-	assert_true(ops->physical(gpu, 0, &at_ns, &busy_ns) < 0);
+	assert_true(ops->observe.physical(gpu, 0, &at_ns, &busy_ns) < 0);
 	ops->close(gpu);
 	assert_false(any_group_exists());
 }

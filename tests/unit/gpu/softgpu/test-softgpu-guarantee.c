@@ -37,7 +37,7 @@ static int try_open(const struct gpu_config *config, struct gpu **ret_gpu)
 
 	if (r < 0)
 		return r;
-	r = ops->set_sharing(*ret_gpu, gpu_wants_guarantees(config), false, &err);
+	r = ops->sharing.set(*ret_gpu, gpu_wants_guarantees(config), false, &err);
 	if (r < 0)
 		ops->close(*ret_gpu);
 	return r < 0 ? r : 0; /* 1: a dry run has found another sharing */
@@ -78,7 +78,7 @@ static struct gpu_vgpu *make_vgpu(struct gpu *gpu, const char *id, int cap_pct, 
 
 	assert_int_equal(ops->create(gpu, id, cap_pct, &err), 0);
 	assert_int_equal(ops->attach(gpu, id, clock_now().mono_ns, &vgpu, &err), 0);
-	assert_int_equal(ops->write_ceiling(vgpu, ceiling_pct), 0);
+	assert_int_equal(ops->sharing.write_ceiling(vgpu, ceiling_pct), 0);
 	return vgpu;
 }
 
@@ -145,7 +145,7 @@ TEST(idle_time_goes_to_the_busy_and_returns)
 	assert_int_equal(ops->write_cap(vgpus[0], clock_now().mono_ns, 70), 0);
 	assert_true(get_shares(vgpus, (double[]){55, 20}, (double[]){80, 40}));
 	print_message("# a lower ceiling of a, but never below its cap of 70 %%\n");
-	assert_int_equal(ops->write_ceiling(vgpus[0], 30), 0);
+	assert_int_equal(ops->sharing.write_ceiling(vgpus[0], 30), 0);
 	assert_true(get_shares(vgpus, (double[]){55, 25}, (double[]){72, 40}));
 	assert_int_equal(ops->write_cap(vgpus[0], clock_now().mono_ns, 20), 0);
 	print_message("# a gets its ceiling of 30 %%, b the rest\n");
@@ -166,8 +166,8 @@ TEST(every_cap_can_follow_every_other_cap)
 	write_all_caps(vgpu);
 	assert_int_equal(ops->write_cap(vgpu, 0, 0), -EINVAL);
 	assert_int_equal(ops->write_cap(vgpu, 0, 101), -EINVAL);
-	assert_int_equal(ops->write_ceiling(vgpu, 0), -EINVAL);
-	assert_int_equal(ops->write_ceiling(vgpu, 101), -EINVAL);
+	assert_int_equal(ops->sharing.write_ceiling(vgpu, 0), -EINVAL);
+	assert_int_equal(ops->sharing.write_ceiling(vgpu, 101), -EINVAL);
 	end_vgpu(gpu, vgpu);
 }
 

@@ -217,13 +217,14 @@ static double measure(struct gpu_vgpu *vgpus[], size_t n, double shares[])
 	struct gpu_reading before, after;
 	uint64_t busy[4], at, at_before, physical_before, physical;
 
-	assert_int_equal(ops->physical(gpu, clock_now().mono_ns, &at_before, &physical_before), 0);
+	assert_int_equal(
+		ops->observe.physical(gpu, clock_now().mono_ns, &at_before, &physical_before), 0);
 	for (size_t i = 0; i < n; i++) {
 		assert_int_equal(ops->read(vgpus[i], clock_now().mono_ns, &before), 0);
 		busy[i] = before.busy_ns;
 	}
 	sleep(MEASURE_S);
-	assert_int_equal(ops->physical(gpu, clock_now().mono_ns, &at, &physical), 0);
+	assert_int_equal(ops->observe.physical(gpu, clock_now().mono_ns, &at, &physical), 0);
 	for (size_t i = 0; i < n; i++) {
 		assert_int_equal(ops->read(vgpus[i], clock_now().mono_ns, &after), 0);
 		shares[i] = (double)(after.busy_ns - busy[i]) / (double)(at - at_before);
@@ -330,10 +331,10 @@ TEST(a_group_removed_by_another_program_can_be_created_again)
 	assert_int_equal(cgroup_remove(&host, group), 0);
 	cgroup_parent(group, group);
 	assert_int_equal(cgroup_remove(&host, group), 0);
-	assert_int_equal(ops->physical(gpu, 0, &at, &busy), -ENODEV);
+	assert_int_equal(ops->observe.physical(gpu, 0, &at, &busy), -ENODEV);
 	vgpu = make_vgpu("a", 40, 0);
 	expect_cap(ops, vgpu, 40);
-	assert_int_equal(ops->physical(gpu, 0, &at, &busy), 0);
+	assert_int_equal(ops->observe.physical(gpu, 0, &at, &busy), 0);
 	ops->detach(vgpu);
 }
 
@@ -380,10 +381,10 @@ TEST(owner_finds_the_vgpu_of_a_process)
 	char below[PATH_MAX], text[16];
 	pid_t pid;
 
-	assert_int_equal(ops->owner(gpu, getpid(), id), -ENOENT);
+	assert_int_equal(ops->processes.owner(gpu, getpid(), id), -ENOENT);
 	assert_int_equal(ops->create(gpu, "a", 20, &err), 0);
 	pid = start_child(gpu, "a", false);
-	assert_int_equal(ops->owner(gpu, pid, id), 0);
+	assert_int_equal(ops->processes.owner(gpu, pid, id), 0);
 	assert_string_equal(id, "a");
 
 	/* A container creates groups below the group of the vGPU. */
@@ -397,12 +398,12 @@ TEST(owner_finds_the_vgpu_of_a_process)
 		snprintf(text, sizeof(text), "%d", (int)pid);
 		assert_int_equal(file_write_text(path, text), 0);
 	}
-	assert_int_equal(ops->owner(gpu, pid, id), 0);
+	assert_int_equal(ops->processes.owner(gpu, pid, id), 0);
 	assert_string_equal(id, "b");
 	assert_int_equal(ops->destroy(gpu, "b", &err), -EBUSY);
 	assert_non_null(strstr(err.msg, "groups of other programs"));
 	end_children();
-	assert_int_equal(ops->owner(gpu, pid, id), -ENOENT);
+	assert_int_equal(ops->processes.owner(gpu, pid, id), -ENOENT);
 	assert_int_equal(cgroup_remove(&host, below), 0);
 }
 

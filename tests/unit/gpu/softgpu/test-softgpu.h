@@ -42,7 +42,7 @@ static pid_t start_child(struct gpu *gpu, const char *id, bool busy)
 		int joined = 0;
 
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (ops->places(gpu, id, join, &joined) < 0 || joined < 0 ||
+		if (ops->processes.places(gpu, id, join, &joined) < 0 || joined < 0 ||
 		    write(ready[1], "y", 1) != 1)
 			_exit(1);
 		while (busy)

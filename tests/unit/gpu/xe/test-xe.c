@@ -281,7 +281,7 @@ TEST(the_quantum_of_a_function_that_is_enabled_is_no_external_change)
 	int cap_pct;
 
 	open_three();
-	assert_int_equal(ops->read_initial_cap(a, &cap_pct), 0);
+	assert_int_equal(ops->lease.read_initial_cap(a, &cap_pct), 0);
 	assert_int_equal(cap_pct, 0);
 	set_caps(20, 30, 40);
 	disable(3);
@@ -291,13 +291,13 @@ TEST(the_quantum_of_a_function_that_is_enabled_is_no_external_change)
 	enable(3);
 	c = attach_one(ops, VF3);
 	expect_cap(ops, c, 47); /* 9 of 5 + 2 + 3 + 9 ms */
-	assert_int_equal(ops->read_initial_cap(c, &cap_pct), 0);
+	assert_int_equal(ops->lease.read_initial_cap(c, &cap_pct), 0);
 	assert_int_equal(cap_pct, 47);
 	assert_int_equal(ops->write_cap(c, 0, 40), 0);
-	assert_int_equal(ops->read_initial_cap(c, &cap_pct), 0);
+	assert_int_equal(ops->lease.read_initial_cap(c, &cap_pct), 0);
 	assert_int_equal(cap_pct, 47);
 	restart();
-	assert_int_equal(ops->read_initial_cap(c, &cap_pct), 0);
+	assert_int_equal(ops->lease.read_initial_cap(c, &cap_pct), 0);
 	assert_int_equal(cap_pct, 0); /* set by another program while the daemon was not running */
 }
 
@@ -308,20 +308,20 @@ TEST(sharing_is_a_priority)
 
 	make_device(2, 1);
 	open_gpu(ops);
-	assert_int_equal(ops->set_sharing(gpu, false, false, &err), 0);
+	assert_int_equal(ops->sharing.set(gpu, false, false, &err), 0);
 	expect_file("normal", ADM "/.bulk_profile/sched_priority");
 	ops->traits(gpu, &traits);
 	assert_false(traits.guarantees);
-	assert_int_equal(ops->renew_sharing(gpu, was), 1); /* the plain files still have low */
+	assert_int_equal(ops->sharing.renew(gpu, was), 1); /* the plain files still have low */
 	assert_string_equal(was, "guarantee");
 	write_file("low [normal] high\n", ADM "/pf/profile/sched_priority");
 	write_file("low [normal]\n", ADM "/vf1/profile/sched_priority");
-	assert_int_equal(ops->renew_sharing(gpu, was), 0);
+	assert_int_equal(ops->sharing.renew(gpu, was), 0);
 	write_file("low normal [high]\n", ADM "/pf/profile/sched_priority");
-	assert_int_equal(ops->set_sharing(gpu, true, true, &err), 1);
+	assert_int_equal(ops->sharing.set(gpu, true, true, &err), 1);
 	assert_non_null(
 		strstr(err.msg, "have sharing high, and sharing = auto does not change it"));
-	assert_int_equal(ops->set_sharing(gpu, true, false, &err), 0);
+	assert_int_equal(ops->sharing.set(gpu, true, false, &err), 0);
 	expect_file("low", ADM "/.bulk_profile/sched_priority");
 	ops->traits(gpu, &traits);
 	assert_true(traits.guarantees);
@@ -374,7 +374,7 @@ TEST(busy_time_is_a_share_of_all_ticks)
 	assert_int_equal(ops->read(b, 2001, &reading), 0);
 	assert_int_equal(reading.busy_ns, 100); /* of the same instant */
 	assert_int_equal(reading.at_ns, 2000);
-	assert_int_equal(ops->physical(gpu, 0, &at_ns, &busy_ns), 0);
+	assert_int_equal(ops->observe.physical(gpu, 0, &at_ns, &busy_ns), 0);
 	assert_int_equal(busy_ns, 400);
 }
 
@@ -546,11 +546,11 @@ static void check_layout(const struct tree *row)
 	open_gpu(ops);
 	list_all(ops);
 	assert_string_equal(listed, VF1 "=0 " VF2 "=0 ");
-	assert_int_equal(ops->set_sharing(gpu, false, false, &err), 0);
+	assert_int_equal(ops->sharing.set(gpu, false, false, &err), 0);
 	expect_file("1", "%s/sched_if_idle", row->if_idle[0]);
 	expect_file("1", "%s/sched_if_idle", row->if_idle[1]);
 	write_file("0\n", "%s/sched_if_idle", row->if_idle[1]);
-	assert_int_equal(ops->renew_sharing(gpu, was), 1);
+	assert_int_equal(ops->sharing.renew(gpu, was), 1);
 	assert_string_equal(was, "mixed");
 	a = attach_one(ops, VF1);
 	b = attach_one(ops, VF2);
