@@ -19,7 +19,7 @@ state() { get '/v1/offers?all=true' ".offers[] | select(.id == $id) | .state"; }
 expired() { [ "$(state)" = expired ]; }
 is_lapsed() { get /v1/offers ".offers[] | select(.id == $id) | .held_by" | grep -qx null || [ "$(state)" = expired ]; }
 
-ctl watch --kinds offer >"$dir/watched" 2>/dev/null &
+"$B/gover-ctl" --socket "$sock" watch --kinds offer >"$dir/watched" 2>/dev/null &
 watch=$!
 cleanup="kill $watch 2>/dev/null; $cleanup"
 ok "a GPU makes an offer, which is not held" until_ok 20 \
