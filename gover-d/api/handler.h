@@ -27,7 +27,7 @@ struct api_parked;
 struct follower;
 
 struct api {
-	struct changes *changes; /* for requests that change something */
+	struct changes *changes; /* for requests that change something, and to store the ledger */
 	const struct view *view;
 	struct events *events;
 	int64_t sent_decision;	    /* id of the last decision that was added to events */

@@ -315,6 +315,13 @@ int actuate_ceiling(struct actuator *actuator, struct host_gpu *gpu, struct vgpu
 	return r;
 }
 
+void actuate_begin_device(const struct host_gpu *gpu, struct vgpu *vgpu)
+{
+	cap_begin(&vgpu->cap, gpu_io_identity(gpu->io, vgpu->device));
+	vgpu->memory_known = false;
+	vgpu->ceiling_pct = 0;
+}
+
 /* Maps the errors that struct gpu_ops documents for create and destroy to enum control_error. */
 static int condition_of(int r)
 {
@@ -363,10 +370,8 @@ int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu 
 		restore_record(actuator->journal, id, known, last_pct, intent_pct);
 		return r;
 	}
-	cap_begin(&vgpu->cap, gpu_io_identity(gpu->io, vgpu->device));
+	actuate_begin_device(gpu, vgpu);
 	cap_take(&vgpu->cap, cap_pct);
-	vgpu->memory_known = false;
-	vgpu->ceiling_pct = 0;
 	(void)actuate_ceiling(actuator, gpu, vgpu); /* the next tick tries again */
 	return 0;
 }

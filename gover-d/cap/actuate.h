@@ -101,6 +101,8 @@ int actuate_memory(struct actuator *actuator, struct host_gpu *gpu, struct vgpu 
  */
 int actuate_ceiling(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu);
 
+/* Forgets what was known about an earlier device of the vGPU. Call it after an attach. */
+void actuate_begin_device(const struct host_gpu *gpu, struct vgpu *vgpu);
 /*
  * Creates the vGPU in its backend with @cap_pct and attaches it. Errors: CONTROL_E_DRY_RUN,
  * _NOT_STORED, _EXISTS, _INVALID, _DOES_NOT_FIT, _UNSUPPORTED or _NO_ANSWER.

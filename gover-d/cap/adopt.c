@@ -23,14 +23,6 @@
 
 /* --- attaching --- */
 
-/* Forgets what the daemon knows about the earlier device of the vGPU. */
-static void begin_device(const struct host_gpu *gpu, struct vgpu *vgpu)
-{
-	cap_begin(&vgpu->cap, gpu_io_identity(gpu->io, vgpu->device));
-	vgpu->memory_known = false;
-	vgpu->ceiling_pct = 0;
-}
-
 /* Passes the labels to the backend. The vGPU must be attached. */
 static void pass_labels(struct host_gpu *gpu, struct vgpu *vgpu)
 {
@@ -52,7 +44,7 @@ static int attach_existing(struct caps *caps, struct host_gpu *gpu, struct vgpu 
 	r = gpu_io_attach(gpu->io, vgpu->contract.id, now.mono_ns, &vgpu->device, reterr);
 	if (r < 0)
 		return r;
-	begin_device(gpu, vgpu);
+	actuate_begin_device(gpu, vgpu);
 	/*
 	 * Renew the lease before the cap is read, so that the lease does not expire before the
 	 * first tick.

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of the daemon, each in a struct of its own layer. Only manager.c and tests include
- * this. */
+/*
+ * The parts of the daemon. Each struct belongs to the layer of its part. Only manager.c and tests
+ * include this.
+ */
 #ifndef GOVER_D_MANAGER_PARTS_H
 #define GOVER_D_MANAGER_PARTS_H
 

@@ -66,8 +66,10 @@ static void finish_save(struct store *store, int result)
 		log_error("%s: cannot be written: %s", store->contracts_path, strerror(-result));
 	store->result = result;
 	store->in_job = NULL;
-	/* Also a save that could not start counts as running now: all changes that begin share the
-	 * next one. */
+	/*
+	 * Also a save that could not start counts as running now: all changes that begin in a
+	 * callback share the next save.
+	 */
 	store->running = true;
 	finish_waiters(finished, result);
 	store->running = false;

@@ -5,8 +5,10 @@
 
 #include "gover-d/tick/tick.h"
 
-/* Samples, checks, decides, acts and records. @gap: the tick is late, so counts of consecutive
- * periods restart. */
+/*
+ * Samples, checks, decides, acts and records. @gap: the tick is late, so counts of consecutive
+ * periods restart.
+ */
 void period_run(struct tick *tick, struct instant now, bool gap);
 
 #endif

@@ -115,7 +115,7 @@ git_sources | grep -v '^tests/' | sed "s|^\./||; s|\.[cS]$|.o|; s|^|$B/obj/|" | 
   }' LAYERS - 2>"$dir/complaints" | sort -u >"$dir/uses"
 ok "objects are found" test -s "$dir/uses"
 none "symbols point to an earlier line of LAYERS"
-# These files have a table of operations, which use the file again.
+# Each of these files has a table of operations, and these functions use the file again.
 grep -vE '^(compute/arbiter/turn|compute/cl/layer|gover-ctl/main/table|gpu/gvt/gvt) ' "$dir/uses" | tsort 2>"$dir/complaints" >/dev/null
 none "no circle of objects, except through a table of operations"
 

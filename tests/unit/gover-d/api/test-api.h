@@ -79,7 +79,7 @@ struct manager {
 };
 
 static struct manager *manager;
-static struct changes no_changes; /* the stand-ins do not use it */
+static struct changes no_changes; /* no stand-in reads it */
 static struct authn *authn;
 static struct api *api;
 static struct gpu_vgpu device;
