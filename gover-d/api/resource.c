@@ -145,11 +145,13 @@ static json_t *encode_attach(const struct view *view, const struct host_gpu *gpu
 	return o;
 }
 
-static const char *state_of(const struct vgpu *vgpu)
+static const char *state_of(const struct view *view, const struct vgpu *vgpu)
 {
 	if (!vgpu->device)
 		return "missing";
-	return vgpu->newcomer ? "probation" : "active";
+	if (strcmp(offers_newcomer(view->offers, vgpu->contract.gpu), vgpu->contract.id) == 0)
+		return "probation";
+	return "active";
 }
 
 static void add_contract(json_t *o, const struct view *view, const struct host_gpu *gpu,
@@ -251,8 +253,10 @@ static void add_sample(json_t *o, const struct vgpu *vgpu, bool work)
 	json_encode_add(o, "e", json_encode_number(vgpu->view.e));
 }
 
-static void add_tally(json_t *o, const struct vgpu_tally *tally, bool work)
+static void add_tally(json_t *o, const struct vgpu *vgpu, bool work)
 {
+	const struct vgpu_tally *tally = &vgpu->tally;
+
 	json_encode_add(o, "counted_since", json_encode_time(tally->since_ms));
 	json_encode_add(o, "seen_s", json_encode_number(tally->seen_s));
 	json_encode_add(o, "broken_s", json_encode_number(tally->broken_s));
@@ -262,7 +266,8 @@ static void add_tally(json_t *o, const struct vgpu_tally *tally, bool work)
 	json_encode_add(o, "cap_error_pct", mean(tally->cap_error_pct_s, tally->cap_error_s));
 	json_encode_add(o, "steals_in", json_integer((json_int_t)tally->steals_in));
 	json_encode_add(o, "steals_out", json_integer((json_int_t)tally->steals_out));
-	json_encode_add(o, "cap_writes", json_integer((json_int_t)tally->cap_writes));
+	json_encode_add(o, "cap_writes",
+			json_integer((json_int_t)(tally->cap_writes + vgpu->cap_writes)));
 }
 
 json_t *resource_encode_vgpu(const struct view *view, const struct host_gpu *gpu,
@@ -275,12 +280,12 @@ json_t *resource_encode_vgpu(const struct view *view, const struct host_gpu *gpu
 
 	add_contract(o, view, gpu, &vgpu->contract);
 	json_encode_add(o, "floor_pct", encode_floor(view, gpu, vgpu));
-	json_encode_add(o, "state", json_string(state_of(vgpu)));
+	json_encode_add(o, "state", json_string(state_of(view, vgpu)));
 	json_encode_add(o, "found", json_boolean(vgpu->found));
 	add_sample(o, vgpu, work);
 	json_encode_add(o, "promise", json_string(diagnosis_state_name(vgpu)));
 	json_encode_add(o, "cause", cause ? json_string(cause) : json_null());
-	add_tally(o, &vgpu->tally, work);
+	add_tally(o, vgpu, work);
 	json_encode_add(o, "last_decision_id", decision ? json_integer(decision) : json_null());
 	json_encode_add(o, "attach", encode_attach(view, gpu, vgpu));
 	return o;

@@ -8,6 +8,7 @@
 #include "db/db.h"
 #include "gover-d/cap/actuate.h"
 #include "gover-d/record/history.h"
+#include "gover-d/util/log.h"
 
 /* False: nothing may change the caps of this GPU. */
 static bool writes(const struct actuator *actuator, const struct host_gpu *gpu)
@@ -91,8 +92,9 @@ static void write_move(struct actuator *actuator, struct host_gpu *gpu, struct a
 		r = -EIO;
 	move->error = -r;
 	vgpu->write_errno = -r;
-	gpu->caps_due = gpu->caps_due || r < 0;
-	vgpu->tally.cap_writes++;
+	if (r < 0)
+		host_gpu_check_caps(gpu);
+	vgpu->cap_writes++;
 	if (r_read == 0) {
 		move->read_back_pct = in_force;
 		cap_take(&vgpu->cap, in_force);
@@ -301,25 +303,56 @@ int actuate_memory(struct actuator *actuator, struct host_gpu *gpu, struct vgpu 
 	return r;
 }
 
-int actuate_ceiling(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu)
+void actuate_ceiling(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
+		     bool rewrite)
 {
 	int ceiling_pct = policy_terms_ceiling_pct(&vgpu->contract.terms), r;
 
-	if (!writes(actuator, gpu) || !gpu->traits.guarantees)
-		return 0;
-	if (vgpu->ceiling_pct == ceiling_pct)
-		return vgpu->ceiling_errno;
+	if (!writes(actuator, gpu) || !gpu->traits.guarantees ||
+	    (vgpu->ceiling_pct == ceiling_pct && !rewrite))
+		return;
 	r = gpu_io_write_ceiling(gpu->io, vgpu->device, ceiling_pct);
-	if (r == 0 || r == -EOPNOTSUPP)
-		vgpu->ceiling_pct = ceiling_pct;
-	return r;
+	if (r == -EOPNOTSUPP && gpu->traits.no_ceiling)
+		; /* gover.conf(5) says that the backend has none */
+	else if (r == -EOPNOTSUPP && r != vgpu->ceiling_errno)
+		log_notice("vGPU %s: the kernel has no cap_ceiling: its ceiling stays at the "
+			   "initial cap of the kernel",
+			   vgpu->contract.id);
+	else if (r < 0 && r != vgpu->ceiling_errno)
+		log_warning("vGPU %s: its ceiling cannot be written: %s", vgpu->contract.id,
+			    strerror(-r));
+	vgpu->ceiling_errno = r;
+	vgpu->ceiling_pct = r == 0 || r == -EOPNOTSUPP ? ceiling_pct : 0;
 }
 
-void actuate_begin_device(const struct host_gpu *gpu, struct vgpu *vgpu)
+void actuate_forget_ceilings(struct host_gpu *gpu)
 {
+	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
+		v->ceiling_pct = 0;
+}
+
+void actuate_end_tick(struct host_gpu *gpu)
+{
+	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
+		v->write_errno = 0;
+}
+
+int actuate_attach(struct host_gpu *gpu, struct vgpu *vgpu, struct instant now, struct err *reterr)
+{
+	int r = gpu_io_attach(gpu->io, vgpu->contract.id, now.mono_ns, &vgpu->device, reterr);
+
+	if (r < 0)
+		return r;
 	cap_begin(&vgpu->cap, gpu_io_identity(gpu->io, vgpu->device));
 	vgpu->memory_known = false;
 	vgpu->ceiling_pct = 0;
+	return 0;
+}
+
+void actuate_detach(struct host_gpu *gpu, struct vgpu *vgpu)
+{
+	gpu_io_detach(gpu->io, vgpu->device);
+	vgpu->device = NULL;
 }
 
 /* Maps the errors that struct gpu_ops documents for create and destroy to enum control_error. */
@@ -364,15 +397,14 @@ int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu 
 		restore_record(actuator->journal, id, known, last_pct, intent_pct);
 		return condition_of(r);
 	}
-	r = gpu_io_attach(gpu->io, id, now.mono_ns, &vgpu->device, reterr);
+	r = actuate_attach(gpu, vgpu, now, reterr);
 	if (r < 0) {
 		(void)gpu_io_destroy(gpu->io, id, NULL);
 		restore_record(actuator->journal, id, known, last_pct, intent_pct);
 		return r;
 	}
-	actuate_begin_device(gpu, vgpu);
 	cap_take(&vgpu->cap, cap_pct);
-	(void)actuate_ceiling(actuator, gpu, vgpu); /* the next tick tries again */
+	actuate_ceiling(actuator, gpu, vgpu, /* rewrite= */ false);
 	return 0;
 }
 
@@ -391,8 +423,7 @@ int actuate_destroy(struct actuator *actuator, struct host_gpu *gpu, struct vgpu
 	r = gpu_io_destroy(gpu->io, id, reterr);
 	if (r < 0 && r != -ENOENT)
 		return condition_of(r);
-	gpu_io_detach(gpu->io, vgpu->device);
-	vgpu->device = NULL;
+	actuate_detach(gpu, vgpu);
 	/* A later vGPU of the same name must not get the record of this vGPU. */
 	(void)cap_journal_remove(actuator->journal, id);
 	return 0;

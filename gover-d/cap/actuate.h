@@ -96,13 +96,22 @@ int actuate_memory(struct actuator *actuator, struct host_gpu *gpu, struct vgpu 
 
 /*
  * With guarantees, sets the ceiling of the whole GPU time to that of the contract, unless it is in
- * force, or this is a dry run. Returns 0 or a negative errno. -EOPNOTSUPP: the initial cap of the
- * kernel stays the ceiling. After other errors the next tick tries again.
+ * force, or this is a dry run. Logs an error, after which the next call tries again. If the backend
+ * has no ceiling, the initial cap of the kernel stays the ceiling. @rewrite: also write a ceiling
+ * that is in force, because another program may have changed it.
  */
-int actuate_ceiling(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu);
+void actuate_ceiling(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
+		     bool rewrite);
+/* The next actuate_ceiling() of each vGPU writes. Call it after the sharing has changed. */
+void actuate_forget_ceilings(struct host_gpu *gpu);
 
-/* Forgets what was known about an earlier device of the vGPU. Call it after an attach. */
-void actuate_begin_device(const struct host_gpu *gpu, struct vgpu *vgpu);
+/* Forgets the errors of cap writes, after the tick has reported them. */
+void actuate_end_tick(struct host_gpu *gpu);
+
+/* Attaches the device of @vgpu. Errors: as gpu_io_attach(). */
+int actuate_attach(struct host_gpu *gpu, struct vgpu *vgpu, struct instant now, struct err *reterr);
+/* Detaches the device, which may still exist. */
+void actuate_detach(struct host_gpu *gpu, struct vgpu *vgpu);
 /*
  * Creates the vGPU in its backend with @cap_pct and attaches it. Errors: CONTROL_E_DRY_RUN,
  * _NOT_STORED, _EXISTS, _INVALID, _DOES_NOT_FIT, _UNSUPPORTED or _NO_ANSWER.

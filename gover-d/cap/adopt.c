@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/xalloc.h"
 #include "db/db.h"
 #include "gover-d/cap/adopt.h"
 #include "gover-d/cap/caps.h"
@@ -41,10 +40,9 @@ static int attach_existing(struct caps *caps, struct host_gpu *gpu, struct vgpu 
 {
 	int found_pct, initial_pct, r;
 
-	r = gpu_io_attach(gpu->io, vgpu->contract.id, now.mono_ns, &vgpu->device, reterr);
+	r = actuate_attach(gpu, vgpu, now, reterr);
 	if (r < 0)
 		return r;
-	actuate_begin_device(gpu, vgpu);
 	/*
 	 * Renew the lease before the cap is read, so that the lease does not expire before the
 	 * first tick.
@@ -52,8 +50,7 @@ static int attach_existing(struct caps *caps, struct host_gpu *gpu, struct vgpu 
 	actuate_lease(&caps->actuator, gpu, vgpu, now);
 	r = gpu_io_read_cap(gpu->io, vgpu->device, &found_pct);
 	if (r < 0) {
-		gpu_io_detach(gpu->io, vgpu->device);
-		vgpu->device = NULL;
+		actuate_detach(gpu, vgpu);
 		return err_fail(reterr, -r, "vGPU %s: the cap cannot be read: %s",
 				vgpu->contract.id, strerror(-r));
 	}
@@ -61,7 +58,7 @@ static int attach_existing(struct caps *caps, struct host_gpu *gpu, struct vgpu 
 		r = gpu_io_read_initial_cap(gpu->io, vgpu->device, &initial_pct);
 		if (r < 0 || initial_pct == 0)
 			initial_pct = found_pct == 0 ? 100 : found_pct;
-		vgpu->contract.terms.initial_cap_pct = initial_pct;
+		vgpu_set_found_cap(vgpu, initial_pct);
 	}
 	caps_adopt(caps, gpu, vgpu, found_pct, now);
 	pass_labels(gpu, vgpu);
@@ -70,7 +67,7 @@ static int attach_existing(struct caps *caps, struct host_gpu *gpu, struct vgpu 
 			   "stays in force",
 			   vgpu->contract.id);
 	vgpu->removing = false;
-	gpu->caps_due = true;
+	host_gpu_check_caps(gpu);
 	return 0;
 }
 
@@ -88,7 +85,7 @@ static int recreate_vgpu(struct caps *caps, struct host_gpu *gpu, struct vgpu *v
 	if (r != 0)
 		return r < 0 ? r : -EIO; /* @reterr contains the reason */
 	pass_labels(gpu, vgpu);
-	gpu->caps_due = true;
+	host_gpu_check_caps(gpu);
 	record_decision(caps->recorder, gpu, vgpu, DECISION_ADOPT, DECISION_WRITTEN, now,
 			"vGPU %s did not exist and was created again with its last cap of %d %%",
 			vgpu->contract.id, cap_pct);
@@ -168,13 +165,10 @@ static int adopt_contract(struct caps *caps, struct contract_entry *entry, struc
 
 	if (!gpu)
 		return -ENOENT;
-	vgpu = xcalloc(1, sizeof(*vgpu));
-	vgpu->contract = entry->contract;
-	entry->contract.labels = NULL;
-	vgpu->found = entry->found;
+	vgpu = vgpu_new(&entry->contract, entry->found);
 	vgpu->removing = entry->removing;
 	host_gpu_insert(gpu, vgpu);
-	if (gpu->open)
+	if (gpu->state == GPU_OPEN)
 		adopt_vgpu(caps, gpu, vgpu, now);
 	return 0;
 }
@@ -262,10 +256,7 @@ int adopt_host(struct caps *caps, struct contracts *contracts, struct instant no
 
 		if (!gpu)
 			continue;
-		gpu->mode = gpu->traits.observes ? GPU_MODE_OBSERVE : contracts->gpus[i].mode;
-		gpu->selling = contracts->gpus[i].selling;
-		moving_load(&gpu->view.moving, &contracts->gpus[i].migrations);
-		gpu->migrations_saved = moving_save(&gpu->view.moving);
+		host_gpu_set_mode(gpu, contracts->gpus[i].mode, contracts->gpus[i].selling);
 	}
 	for (size_t i = 0; i < contracts->n_vgpus; i++) {
 		int r = adopt_contract(caps, &contracts->vgpus[i], now);
@@ -292,16 +283,15 @@ void adopt_gpu(struct caps *caps, struct host_gpu *gpu, struct instant now)
 static struct vgpu *new_found(const struct host_gpu *gpu, const char *id, int initial_cap_pct,
 			      struct instant now)
 {
-	struct vgpu *vgpu = xcalloc(1, sizeof(*vgpu));
+	struct contract contract = {
+		.terms = {.initial_cap_pct = initial_cap_pct, .weight = 1},
+		.created_ms = now.wall_ms,
+		.labels = json_object(),
+	};
 
-	(void)id_copy(vgpu->contract.id, id);
-	(void)id_copy(vgpu->contract.gpu, gpu->config.name);
-	vgpu->contract.terms.initial_cap_pct = initial_cap_pct;
-	vgpu->contract.terms.weight = 1;
-	vgpu->contract.created_ms = now.wall_ms;
-	vgpu->contract.labels = json_object();
-	vgpu->found = true;
-	return vgpu;
+	(void)id_copy(contract.id, id);
+	(void)id_copy(contract.gpu, gpu->config.name);
+	return vgpu_new(&contract, /* found= */ true);
 }
 
 /*
@@ -311,8 +301,7 @@ static struct vgpu *new_found(const struct host_gpu *gpu, const char *id, int in
 static void hold_unknown(struct caps *caps, const struct host_gpu *gpu, struct vgpu *vgpu,
 			 struct instant now)
 {
-	vgpu->contract.held = true;
-	vgpu->contract.held_cap_pct = vgpu->cap.pct;
+	vgpu_hold(vgpu);
 	record_decision(caps->recorder, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
 			"the contract of vGPU %s on GPU %s is lost: the vGPU is on hold at its cap "
 			"of %d %% until it is released",
@@ -466,7 +455,6 @@ void adopt_listed(struct caps *caps, struct host_gpu *gpu, const struct gpu_io_s
 void adopt_lose(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
 {
 	if (vgpu->found) {
-		gpu->lost_vgpu = true;
 		alerts_vgpu_removed(caps->recorder->alerts, vgpu->contract.id);
 		offers_vgpu_removed(caps->sales->offers, vgpu->contract.id, now);
 		forget(caps, gpu, vgpu, now);
@@ -474,14 +462,8 @@ void adopt_lose(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu, stru
 		return;
 	}
 	alerts_vgpu_changed(caps->recorder->alerts, vgpu->contract.id);
-	gpu_io_detach(gpu->io, vgpu->device);
-	vgpu->device = NULL;
+	actuate_detach(gpu, vgpu);
 	cap_end(&vgpu->cap);
-	/* a missing vGPU must not count as overloaded */
-	memset(&vgpu->view, 0, sizeof(vgpu->view));
-	memset(&vgpu->promise, 0, sizeof(vgpu->promise));
-	vgpu->broken_since_ms = 0;
-	vgpu->reported = false;
 	record_decision(caps->recorder, gpu, vgpu, DECISION_MISSING, DECISION_NOTED, now,
 			"vGPU %s vanished from GPU %s; the contract stays in force",
 			vgpu->contract.id, gpu->config.name);

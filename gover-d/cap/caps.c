@@ -59,7 +59,7 @@ static void accept_initial(struct caps *caps, struct host_gpu *gpu, struct vgpu 
 {
 	cap_take(&vgpu->cap, found_pct);
 	settle_journal(caps, vgpu);
-	vgpu->contract.terms.initial_cap_pct = vgpu->cap.pct;
+	vgpu_set_found_cap(vgpu, vgpu->cap.pct);
 	record_decision(caps->recorder, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
 			"the initial cap of vGPU %s, which has no contract, was set to %d %%; this "
 			"cap counts as sold",
@@ -72,7 +72,7 @@ static void note_loss(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu
 {
 	cap_note_loss(&vgpu->cap, found_pct, now.mono_ns);
 	settle_journal(caps, vgpu);
-	gpu->caps_due = true;
+	host_gpu_check_caps(gpu);
 	record_decision(caps->recorder, gpu, vgpu, DECISION_ADOPT, DECISION_FAILED, now,
 			"the driver did not keep the cap of vGPU %s: %d %% was written and read "
 			"back, and then the cap was %d %% again (lost writes in a row: %d)",
@@ -87,8 +87,7 @@ static void hold(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu, int
 
 	cap_note_foreign(&vgpu->cap, found_pct);
 	settle_journal(caps, vgpu);
-	vgpu->contract.held = true;
-	vgpu->contract.held_cap_pct = vgpu->cap.pct;
+	vgpu_hold(vgpu);
 	record_decision(
 		caps->recorder, gpu, vgpu, DECISION_FOREIGN_WRITE, DECISION_NOTED, now,
 		"the cap of vGPU %s was changed externally from %d to %d %%; the vGPU is on "
@@ -245,7 +244,8 @@ void caps_check_sample(struct caps *caps, struct host_gpu *gpu, struct vgpu *v, 
 	if (!v->row.cap_valid) {
 		/* If this tick renews the lease, the next one cannot know that it had ended. */
 		cap_set_unknown(&v->cap, lease_may_be_over(caps, gpu, v, gap, read_end_ns(now)));
-		gpu->caps_due = gpu->caps_due || v->cap.unknown;
+		if (v->cap.unknown)
+			host_gpu_check_caps(gpu);
 		return;
 	}
 	lease_over = lease_may_be_over(caps, gpu, v, gap, v->cap_read_ns);
@@ -258,7 +258,7 @@ void caps_check_sample(struct caps *caps, struct host_gpu *gpu, struct vgpu *v, 
 	} else if (origin == CAP_UNKNOWN) { /* the next period tries again */
 		cap_assume(&v->cap, cap_percent(v->row.cap_pct));
 		cap_set_unknown(&v->cap, true);
-		gpu->caps_due = true;
+		host_gpu_check_caps(gpu);
 	}
 	cap_judged(&v->cap);
 }
@@ -288,7 +288,7 @@ int caps_check_now(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu, s
 	case CAP_INITIAL:
 	case CAP_UNKNOWN: /* after the end of a lease, the request may write the cap */
 		cap_expect(&vgpu->cap, found_pct);
-		gpu->caps_due = true; /* if it does not, the next period corrects the cap */
+		host_gpu_check_caps(gpu); /* if it does not, the next period corrects the cap */
 		return 0;
 	case CAP_FOREIGN:
 		break;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "gover-d/cap/actuate.h"
 #include "gover-d/cap/gpus.h"
 #include "gover-d/util/log.h"
 #include "monitor/igt.h"
@@ -34,8 +35,7 @@ static int begin_open(struct host *host, const struct config *conf, int index, b
 		return err_fail(reterr, -r, "GPU %s cannot be opened: %s", config.name, inner.msg);
 	gpu->config = section->gpu;
 	gpu->paper_mode = config.paper_mode;
-	gpu->mode = GPU_MODE_ACT;
-	gpu->selling = true;
+	host_gpu_set_mode(gpu, GPU_MODE_ACT, /* selling= */ true);
 	/* until the GPU is open; no backend has smaller steps */
 	gpu->traits = (struct gpu_traits){.step_pct = 1, .floor_pct = 1};
 	host->n_gpus++;
@@ -71,10 +71,9 @@ static int end_open(struct host_gpu *gpu, uint64_t until_ns, struct err *ret_why
 		return r;
 	if (r > 0)
 		log_notice("GPU %s: %s", gpu->config.name, ret_why->msg);
-	gpu->open = true;
+	gpu->state = GPU_OPEN;
 	gpu_io_traits(gpu->io, &gpu->traits);
-	if (gpu->traits.observes)
-		gpu->mode = GPU_MODE_OBSERVE;
+	host_gpu_set_mode(gpu, gpu->mode, gpu->selling);
 	snprintf(gpu->config.backend, sizeof(gpu->config.backend), "%s", gpu_io_backend(gpu->io));
 	log_sharing(gpu);
 	return 0;
@@ -83,11 +82,11 @@ static int end_open(struct host_gpu *gpu, uint64_t until_ns, struct err *ret_why
 /* Plans the next attempt. The same reason is logged once. */
 static void note_closed(struct host_gpu *gpu, const struct err *why, struct instant now)
 {
-	if (strcmp(gpu->problem.msg, why->msg) != 0)
+	if (strcmp(gpu->open_error.msg, why->msg) != 0)
 		log_error("GPU %s cannot be opened: %s; the daemon tries again", gpu->config.name,
 			  why->msg);
-	gpu->problem = *why;
-	gpu->open_failed = true;
+	gpu->open_error = *why;
+	gpu->state = GPU_CLOSED;
 	backoff_fail(&gpu->reopening, now.mono_ns);
 }
 
@@ -110,7 +109,7 @@ static void swap(struct host_gpu *a, struct host_gpu *b)
 static void set_aside(struct host *host, int index, const struct err *why)
 {
 	log_notice("GPU %s: %s", host->gpus[index].config.name, why->msg);
-	host->gpus[index].problem = *why; /* it is not logged again */
+	host->gpus[index].open_error = *why; /* it is not logged again */
 	note_closed(&host->gpus[index], why, clock_now());
 	host->n_gpus--;
 	host->n_absent++;
@@ -188,10 +187,12 @@ bool gpus_retry_open(struct host_gpu *gpu, struct instant now)
 	struct err why = {""};
 	int r;
 
-	if (gpu->open_failed) {
+	if (gpu->state == GPU_OPEN)
+		return false;
+	if (gpu->state == GPU_CLOSED) {
 		if (!backoff_is_due(&gpu->reopening, now.mono_ns))
 			return false;
-		gpu->open_failed = false;
+		gpu->state = GPU_OPENING;
 		gpu_io_reopen(gpu->io);
 	}
 	r = end_open(gpu, 0, &why);
@@ -201,7 +202,6 @@ bool gpus_retry_open(struct host_gpu *gpu, struct instant now)
 		note_closed(gpu, &why, now);
 		return false;
 	}
-	gpu->problem.msg[0] = '\0';
 	log_notice("GPU %s answers and is open now", gpu->config.name);
 	return true;
 }
@@ -225,7 +225,8 @@ struct host_gpu *gpus_find_absent(struct host *host, struct instant now)
 void gpus_describe_problem(const struct host_gpu *gpu, int period_ms, struct instant now,
 			   char ret_text[ERR_MSG_MAX])
 {
-	const char *name = gpu->config.name, *why = gpu->problem.msg;
+	bool open = gpu->state == GPU_OPEN;
+	const char *name = gpu->config.name, *why = open ? gpu->problem.msg : gpu->open_error.msg;
 	const char *colon = why[0] ? ": " : "";
 	double silent_s = (double)gpu_io_silent_ns(gpu->io) / NS_PER_S;
 	const size_t size = ERR_MSG_MAX;
@@ -235,11 +236,11 @@ void gpus_describe_problem(const struct host_gpu *gpu, int period_ms, struct ins
 		text_append(ret_text, size, "%s", why);
 	else if (silent_s > 0)
 		text_append(ret_text, size, "GPU %s has not answered for %.0f s", name, silent_s);
-	else if (gpu->open_failed)
+	else if (gpu->state == GPU_CLOSED)
 		text_append(ret_text, size,
 			    "GPU %s cannot be opened%s%s; the next attempt is in %.0f s", name,
 			    colon, why, ceil(backoff_left_s(&gpu->reopening, now.mono_ns)));
-	else if (!gpu->open)
+	else if (!open)
 		text_append(ret_text, size, "GPU %s cannot be opened%s%s; an attempt is running",
 			    name, colon, why);
 	else if (gpu->list_errno)
@@ -259,7 +260,8 @@ void gpus_follow_paper_mode(struct host_gpu *gpu, bool paper_mode)
 	struct err err = {""};
 	int r;
 
-	if (!gpu->open || gpu->paper_mode == paper_mode || !gpu_chooses_sharing(&gpu->config))
+	if (gpu->state != GPU_OPEN || gpu->paper_mode == paper_mode ||
+	    !gpu_chooses_sharing(&gpu->config))
 		return;
 	r = gpu_io_choose_sharing(gpu->io, paper_mode, &err);
 	if (r < 0 && r != gpu->sharing_errno)
@@ -269,9 +271,7 @@ void gpus_follow_paper_mode(struct host_gpu *gpu, bool paper_mode)
 		return;
 	gpu->paper_mode = paper_mode;
 	gpu_io_traits(gpu->io, &gpu->traits);
-	/* A ceiling is written with guarantees only. */
-	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
-		v->ceiling_pct = 0;
+	actuate_forget_ceilings(gpu);
 	log_sharing(gpu);
 }
 

@@ -24,8 +24,8 @@ int gpus_open_some(struct host *host, const struct config *config, const struct 
 /* Frees all vGPUs and closes the GPUs. The caps stay in force. */
 void gpus_close(struct host *host);
 /*
- * Tries to open a GPU that is not open, with the delays of base/backoff.h. Returns true if the GPU
- * is open now; the caller must then adopt its vGPUs.
+ * Tries to open a GPU, unless it is open, with the delays of base/backoff.h. Returns true if this
+ * call has opened the GPU; the caller must then adopt its vGPUs.
  */
 bool gpus_retry_open(struct host_gpu *gpu, struct instant now);
 /*

@@ -20,7 +20,7 @@ int contract_change_check_flavor(const struct changes *changes, const struct con
 
 int contract_change_check_answers(const struct host_gpu *gpu, struct err *reterr)
 {
-	if (gpu->open && !gpu_io_silent_ns(gpu->io))
+	if (gpu->state == GPU_OPEN && !gpu_io_silent_ns(gpu->io))
 		return 0;
 	return err_condition(reterr, CONTROL_E_NO_ANSWER,
 			     "GPU %s does not answer; nothing was changed", gpu->config.name);
@@ -61,7 +61,7 @@ int contract_change_check_units(const struct host_gpu *gpu, unsigned int fields,
 			"GPU %s counts units of work)",
 			c->fps_limit, c->id, gpu->config.name);
 	/* Only an open GPU has a unit. Contracts without units of work can change at any time. */
-	if (!gpu->open)
+	if (gpu->state != GPU_OPEN)
 		return rate ? contract_change_check_answers(gpu, reterr) : 0;
 	if (gpu->traits.unit == GPU_WORK && fps)
 		return err_condition(reterr, CONTROL_E_INVALID,
@@ -79,11 +79,11 @@ int contract_change_check_units(const struct host_gpu *gpu, unsigned int fields,
 int contract_change_check_memory(const struct host_gpu *gpu, unsigned int fields,
 				 const struct contract *c, struct err *reterr)
 {
-	bool limits = gpu->open && gpu->traits.limits_memory;
+	bool limits = gpu->state == GPU_OPEN && gpu->traits.limits_memory;
 
 	if (!(fields & CONTRACT_MEMORY) || (c->memory_mib == 0 && !limits))
 		return 0;
-	if (gpu->open && !limits)
+	if (gpu->state == GPU_OPEN && !limits)
 		return err_condition(reterr, CONTROL_E_INVALID,
 				     "memory_mib: %d is not allowed for vGPU %s (allowed: 0, "
 				     "because GPU %s does not limit memory)",
@@ -215,13 +215,10 @@ void contract_change_commit(struct changes *changes, struct host_gpu *gpu, struc
 	struct plan_round *round = changes->tick->round;
 	bool frees = round->out.n_moves > 0 || c->held != vgpu->contract.held ||
 		     c->terms.initial_cap_pct != vgpu->contract.terms.initial_cap_pct;
-	json_t *labels = json_incref(c->labels);
 
 	if (changes->caps->frames.hub)
 		fps_hub_rematch(changes->caps->frames.hub);
-	contract_fini(&vgpu->contract);
-	vgpu->contract = *c;
-	vgpu->contract.labels = labels;
+	vgpu_set_contract(vgpu, c);
 	if (!c->held)
 		cap_set_foreign(&vgpu->cap, false);
 	if (!vgpu->device) {

@@ -178,7 +178,7 @@ static void record_parameters(struct changes *changes, const char *text)
 	snprintf(why, sizeof(why), "an operator changed the policy: %s%s", text,
 		 changes->settings->dry_run ? "; the change is lost at the next restart (dry run)"
 					    : "");
-	(void)record_add(changes->recorder, &d);
+	(void)record_add(changes->recorder, &d, NULL, 0);
 }
 
 static int apply_policy(struct changes *changes, struct change *change, struct err *reterr)

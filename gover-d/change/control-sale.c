@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/xalloc.h"
@@ -61,7 +60,7 @@ static int attach(struct changes *changes, const struct sale *sale, struct host_
 			"is %d %% now",
 			contract.id, vgpu->cap.pct, contract.terms.initial_cap_pct);
 	contract_change_commit(changes, gpu, vgpu, &contract, now);
-	vgpu->found = false;
+	vgpu_mark_sold(vgpu);
 	return 0;
 }
 
@@ -130,28 +129,29 @@ static int create_device(struct changes *changes, const struct sale *sale, struc
 	if (r == 0)
 		r = contract_change_apply_labels(gpu, vgpu, vgpu->contract.labels, reterr);
 	/* If the vGPU cannot be removed, the next tick adopts it without a contract. */
-	if (r != 0 && actuate_destroy(&changes->caps->actuator, gpu, vgpu, NULL) != 0)
-		gpu_io_detach(gpu->io, vgpu->device);
+	if (r != 0)
+		(void)actuate_destroy(&changes->caps->actuator, gpu, vgpu, NULL);
 	return r;
 }
 
 static int create(struct changes *changes, struct sale *sale, struct host_gpu *gpu,
 		  struct err *reterr)
 {
-	struct vgpu *vgpu = xcalloc(1, sizeof(*vgpu));
+	struct contract contract = sale->contract;
 	struct instant now = clock_now();
+	struct vgpu *vgpu;
 	int r;
 
-	vgpu->contract = sale->contract;
+	json_incref(contract.labels);
+	vgpu = vgpu_new(&contract, /* found= */ false);
 	r = free_capacity(changes, sale, gpu, now, reterr);
 	if (r == 0)
 		r = create_device(changes, sale, gpu, vgpu, now, reterr);
 	if (r != 0) {
-		free(vgpu);
+		vgpu_free(gpu, vgpu);
 		contract_change_give_back(changes, gpu, now);
 		return r;
 	}
-	json_incref(vgpu->contract.labels);
 	host_gpu_insert(gpu, vgpu);
 	if (changes->caps->frames.hub)
 		fps_hub_rematch(changes->caps->frames.hub);
@@ -333,7 +333,6 @@ static int apply_sale(struct changes *changes, struct change *change, struct err
 
 	if (r != 0 || !offer)
 		return r;
-	host_gpu_find_vgpu(gpu, id)->newcomer = true;
 	offers_claim(changes->sales->offers, offer, sale->contract.flavor, id,
 		     sale->contract.claim_key, changes->settings->config.offer.probation_s,
 		     clock_now());

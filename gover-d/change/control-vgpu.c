@@ -140,7 +140,7 @@ static int apply_change(struct changes *changes, struct change *change, struct e
 	if (c->fields & ALERT_FIELDS)
 		alerts_vgpu_changed(changes->recorder->alerts, change->subject.vgpu);
 	if (is_contract(c->fields))
-		vgpu->found = false;
+		vgpu_mark_sold(vgpu);
 	return 0;
 }
 
@@ -198,7 +198,7 @@ static int plan_removal(struct changes *changes, struct change *change, struct e
 				     change->subject.vgpu);
 	/* before the open it is not known whether the daemon must remove the vGPU */
 	c->marks = gpu->traits.creates;
-	return gpu->open ? 0 : contract_change_check_answers(gpu, reterr);
+	return gpu->state == GPU_OPEN ? 0 : contract_change_check_answers(gpu, reterr);
 }
 
 static int amend_removal(const struct change *change, struct contracts *contracts)

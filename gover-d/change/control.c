@@ -42,12 +42,12 @@ static int plan_gpu(struct changes *changes, struct change *change, struct err *
 static int amend_gpu(const struct change *change, struct contracts *contracts)
 {
 	const struct gpu_change *c = (const struct gpu_change *)change;
-	struct contracts_gpu *gpu = contracts_find_gpu(contracts, change->subject.gpu);
+	struct contracts_gpu *entry = contracts_find_gpu(contracts, change->subject.gpu);
 
 	if (c->sets_mode)
-		gpu->mode = c->mode;
+		entry->mode = c->mode;
 	if (c->sets_selling)
-		gpu->selling = c->selling;
+		entry->selling = c->selling;
 	return 0;
 }
 
@@ -57,7 +57,7 @@ static int amend_gpu(const struct change *change, struct contracts *contracts)
  */
 static void end_observation(struct changes *changes, struct host_gpu *gpu)
 {
-	gpu->caps_due = true;
+	host_gpu_check_caps(gpu);
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
 		if (!v->device)
 			continue;
@@ -78,10 +78,8 @@ static int apply_gpu(struct changes *changes, struct change *change, struct err 
 	(void)reterr;
 	if (gpu->mode == GPU_MODE_OBSERVE)
 		end_observation(changes, gpu);
-	if (c->sets_mode)
-		gpu->mode = c->mode;
-	if (c->sets_selling)
-		gpu->selling = c->selling;
+	host_gpu_set_mode(gpu, c->sets_mode ? c->mode : gpu->mode,
+			  c->sets_selling ? c->selling : gpu->selling);
 	record_decision(changes->recorder, gpu, NULL, DECISION_SET, DECISION_NOTED, now,
 			"an operator set GPU %s to mode %s, selling %s", change->subject.gpu,
 			gpu_mode_name(gpu->mode), gpu->selling ? "on" : "off");
@@ -497,9 +495,7 @@ int control_fleet_migration(struct changes *changes, const char *id,
 	fleet_note_migration(changes->fleet, id, d.gpu, migration, now.wall_ms);
 	if (vgpu)
 		teach_policy(changes->fleet, &gpu->view, id, migration->state, now);
-	d.id = record_add(changes->recorder, &d);
-	if (vgpu)
-		vgpu->last_decision_id = d.id;
+	(void)record_add(changes->recorder, &d, &vgpu, vgpu != NULL);
 	observers_pass(&changes->recorder->observers, change, "vgpu", id);
 	return 0;
 }

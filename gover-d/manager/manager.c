@@ -420,6 +420,8 @@ int manager_start(struct manager *m, struct err *reterr)
 	if (r >= 0)
 		r = gpus_open(host, config, contracts, m->store.settings.dry_run, reterr);
 	if (r >= 0)
+		learned_load_migrations(&m->tick, contracts);
+	if (r >= 0)
 		r = adopt_host(&m->caps, contracts, clock_now(), reterr);
 	contracts_fini(contracts);
 	if (r >= 0) {
@@ -430,7 +432,7 @@ int manager_start(struct manager *m, struct err *reterr)
 	for (int i = 0; r >= 0 && i < host->n_gpus; i++)
 		round_adopt_caps(&m->tick, &host->gpus[i], clock_now());
 	for (int i = 0; r >= 0 && i < host->n_gpus; i++)
-		if (host->gpus[i].open)
+		if (host->gpus[i].state == GPU_OPEN)
 			gpus_open_igt(&host->gpus[i], config);
 	if (r >= 0)
 		r = frames_open(&m->caps.frames, config, host, m->event, reterr);

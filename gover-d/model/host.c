@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "base/xalloc.h"
 #include "gover-d/model/host.h"
 #include "policy/plan.h"
 
@@ -105,6 +106,60 @@ const struct vgpu *host_view_vgpu(const struct host *host, const char *id,
 	return NULL;
 }
 
+void host_gpu_set_mode(struct host_gpu *gpu, enum gpu_mode mode, bool selling)
+{
+	gpu->mode = gpu->traits.observes ? GPU_MODE_OBSERVE : mode;
+	gpu->selling = selling;
+}
+
+void host_gpu_check_caps(struct host_gpu *gpu)
+{
+	gpu->caps_due = true;
+}
+
+bool host_gpu_take_caps_check(struct host_gpu *gpu)
+{
+	bool due = gpu->caps_due;
+
+	gpu->caps_due = false;
+	return due;
+}
+
+struct vgpu *vgpu_new(struct contract *contract, bool found)
+{
+	struct vgpu *vgpu = xcalloc(1, sizeof(*vgpu));
+
+	vgpu->contract = *contract;
+	contract->labels = NULL;
+	vgpu->found = found;
+	return vgpu;
+}
+
+void vgpu_set_contract(struct vgpu *vgpu, const struct contract *contract)
+{
+	json_t *labels = json_incref(contract->labels);
+
+	contract_fini(&vgpu->contract);
+	vgpu->contract = *contract;
+	vgpu->contract.labels = labels;
+}
+
+void vgpu_mark_sold(struct vgpu *vgpu)
+{
+	vgpu->found = false;
+}
+
+void vgpu_set_found_cap(struct vgpu *vgpu, int pct)
+{
+	vgpu->contract.terms.initial_cap_pct = pct;
+}
+
+void vgpu_hold(struct vgpu *vgpu)
+{
+	vgpu->contract.held = true;
+	vgpu->contract.held_cap_pct = vgpu->cap.pct;
+}
+
 void host_gpu_insert(struct host_gpu *gpu, struct vgpu *vgpu)
 {
 	struct vgpu **at = &gpu->vgpus;
@@ -152,7 +207,7 @@ const struct host_gpu *host_gpu_for(const struct host *host, const struct contra
 
 enum gpu_unit host_gpu_unit(const struct host_gpu *gpu, const struct contract *contract)
 {
-	if (gpu->open)
+	if (gpu->state == GPU_OPEN)
 		return gpu->traits.unit;
 	return contract && contract->target_rate > 0 ? GPU_WORK : GPU_FRAMES;
 }

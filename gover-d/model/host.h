@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The GPUs and vGPUs of the host, with the last sample of each vGPU. Plain data, used only in the
- * thread of the event loop. Requests change contracts, mode and selling; the tick changes all other
- * members.
+ * thread of the event loop. Each member of a GPU and of a vGPU is changed by one module, which is
+ * named above it.
  */
 #ifndef GOVER_D_MODEL_HOST_H
 #define GOVER_D_MODEL_HOST_H
@@ -31,7 +31,7 @@ struct vgpu_tally {
 	double seen_s; /* time with a valid sample */
 	double broken_s;
 	uint64_t steals_in, steals_out;
-	uint64_t cap_writes;
+	uint64_t cap_writes;	/* before the start of the daemon */
 	double fps_sum_s;	/* integral of the frame rate over fps_s */
 	double fps_s;		/* time with a valid frame rate */
 	double cap_error_pct_s; /* integral of |load - cap| over cap_error_s */
@@ -45,69 +45,93 @@ struct ledger_open {
 };
 
 struct vgpu {
+	/* --- changed by model/host.c --- */
 	struct vgpu *next; /* next vGPU in host_gpu.vgpus, sorted by id */
 	struct contract contract;
 	/* the vGPU has no contract; its initial cap counts as sold (but see host_is_unsold()) */
 	bool found;
+
+	/* --- cap/adopt.c --- */
 	/* an earlier run has requested the removal; known until the vGPU is attached */
 	bool removing;
 	bool listed; /* the last listing of the backend contained the vGPU */
+
+	/* --- model/cap.c --- */
+	struct cap cap;
+
+	/* --- cap/actuate.c --- */
 	/* device of the backend; NULL: the vGPU does not exist (alert vgpu_missing) */
 	struct gpu_vgpu *device;
-	struct cap cap;
-	int sampled_cap_pct;  /* cap at the time of the last sample */
-	uint64_t read_ns;     /* time of the last valid reading of busy time; 0: none */
-	uint64_t cap_read_ns; /* time after the last reading of the cap */
-	int sweep_place;      /* 1 + index in the samples of the last sweep; 0: never swept */
-	int lease_errno;   /* negative errno of the last renewal; the same error is logged once */
-	bool memory_known; /* the limit of device memory in force is memory_mib */
+	uint64_t cap_writes; /* since the start of the daemon */
+	int write_errno;     /* errno of the last failed cap write since the last tick; 0: none */
+	bool memory_known;   /* the limit of device memory in force is memory_mib */
 	int memory_mib;
-	int ceiling_pct;   /* ceiling last written with guarantees; 0: none yet */
-	int ceiling_errno; /* negative errno of the last write; the same error is logged once */
 	int memory_errno;  /* errno of the last write of this limit; 0: no error */
-	int write_errno;   /* errno of the last failed cap write since the last tick; 0: none */
+	int ceiling_pct;   /* ceiling last written with guarantees; 0: unknown */
+	int ceiling_errno; /* negative errno of the last write; the same error is logged once */
+
+	/* --- tick/period.c --- */
+	int sweep_place; /* 1 + index in the samples of the last sweep; 0: never swept */
+	struct monitor_track monitor;
+	struct monitor_row row; /* last sample */
+	uint64_t read_ns;	/* time of the last valid reading of busy time; 0: none */
+	uint64_t cap_read_ns;	/* time after the last reading of the cap */
+	int sampled_cap_pct;	/* cap at the time of the last sample */
+	int lease_errno; /* negative errno of the last renewal; the same error is logged once */
+	struct policy_vgpu view; /* input and output of the last policy step */
+
+	/* --- policy/ --- */
+	struct policy_track policy;
+
+	/* --- tick/round.c --- */
 	/* the last decision about this vGPU that was recorded and could not be applied */
 	struct {
 		uint64_t at_ns; /* 0: none since the last decision that was applied */
 		uint64_t why;	/* hash of its reason */
 	} failed;
-	struct monitor_track monitor;
-	struct monitor_row row; /* last sample */
-	struct policy_track policy;
-	struct policy_vgpu view; /* input and output of the last policy step */
+
+	/* --- tick/promises.c, policy/ --- */
 	struct promise_vgpu promise;
 	int64_t broken_since_ms; /* time since the promise is broken; 0: it is not broken */
+	bool reported; /* its programs reported a rate in the last tick that was not late */
+
+	/* --- tick/ledger.c --- */
 	struct vgpu_tally tally;
 	struct ledger_open ledger;
+
+	/* --- record/record.c --- */
 	int64_t last_decision_id; /* 0: none */
-	bool reported; /* its programs reported a rate in the last tick that was not late */
-	bool newcomer; /* the vGPU was sold through an offer and is on probation */
 };
 
 struct igt;
 
 enum gpu_mode { GPU_MODE_ACT, GPU_MODE_OBSERVE, GPU_MODE_FROZEN };
+enum gpu_state {
+	GPU_OPENING, /* an attempt to open the GPU runs */
+	GPU_CLOSED,  /* the last attempt has failed; see open_error */
+	GPU_OPEN,
+};
 
 struct host_gpu {
-	struct gpu_config config;
-	struct gpu_io *io;
-	bool open;		  /* false: the backend has not opened the GPU yet */
-	bool open_failed;	  /* the last attempt to open the GPU has failed; see problem */
-	struct backoff reopening; /* when the next attempt begins */
-	struct igt *igt;	  /* reader of intel_gpu_top; NULL: not used for this GPU */
-	struct gpu_traits traits;
-	bool paper_mode;    /* [policy] paper_mode when sharing = auto selected last */
-	int sharing_errno;  /* negative errno of the last attempt to select; logged once */
-	int sharing_result; /* of the last sweep that listed; the same result is logged once */
+	/* --- changed by model/host.c --- */
 	enum gpu_mode mode; /* set with PATCH /v1/gpus/{name} */
 	bool selling;
 	struct vgpu *vgpus;
 	int n_vgpus;
-	/* input and output of the policy; policy.h lists the members that persist between ticks */
-	struct policy_gpu view;
-	/* part of view.moving for which the last save was requested */
-	struct moving_estimate migrations_saved;
-	struct promise_gpu promise;
+	bool caps_due; /* a cap may be outside its contract, see host_gpu_check_caps() */
+
+	/* --- cap/gpus.c --- */
+	struct gpu_config config;
+	struct gpu_io *io;
+	enum gpu_state state;
+	struct err open_error;	  /* why the last attempt to open the GPU has failed */
+	struct backoff reopening; /* when the next attempt begins */
+	struct gpu_traits traits;
+	struct igt *igt;   /* reader of intel_gpu_top; NULL: not used for this GPU */
+	bool paper_mode;   /* [policy] paper_mode when sharing = auto selected last */
+	int sharing_errno; /* negative errno of the last attempt to select; logged once */
+
+	/* --- cap/adopt.c --- */
 	int list_errno; /* negative errno of the last listing; the same error is logged once */
 	/* listed vGPUs that cannot be adopted; each is logged once */
 	struct {
@@ -119,35 +143,45 @@ struct host_gpu {
 		int n;
 		bool more; /* further refused vGPUs exist, which are logged without names */
 	} refused;
-	bool lost_vgpu; /* a vGPU without a contract disappeared in this tick */
-	/*
-	 * round_adopt_caps() is due, because a cap may be outside its contract: a vGPU was
-	 * attached, a cap write failed, the GPU did not answer, or it was in mode observe.
-	 */
-	bool caps_due;
+
+	/* --- tick/period.c --- */
+	/* of the last sweep */
+	struct gpu_round round;
+	struct gpu_source source;
+	struct err problem; /* why busy times are unknown, in the words of their source */
+	int sharing_result; /* the same result is logged once */
+	uint64_t sweep_started_ns;
+	double sweep_s; /* its duration, so far if it has not ended */
+	/* consecutive ticks that got no results of their own sweep, because the GPU was too slow */
+	int missed_sweeps;
+	bool telemetry_valid;	  /* all readings of busy time in the last tick were valid */
+	uint64_t telemetry_at_ns; /* time of the last tick in which they were */
+	double util_pct;	  /* physical utilisation in the last tick; NAN: unknown */
+	double clock;		  /* clock of the GPU as a fraction of its highest; 0: unknown */
+	/* time and value of the last reading of physical busy time */
+	uint64_t phys_at_ns, phys_busy_ns;
+	double util_sum_s, util_s; /* mean utilisation: util_sum_s / util_s */
+	char severe_vgpu[ID_MAX];  /* vGPU in the last decision of kind severe */
+
+	/* --- tick/round.c, policy/ --- */
+	/* input and output of the policy; policy.h lists the members that persist between ticks */
+	struct policy_gpu view;
 	/* for each kind of decision: the last one that was recorded but not applied */
 	struct {
 		char vgpu[ID_MAX];
 		uint64_t at_ns; /* time of the decision; 0: never */
 	} reported[POLICY_KINDS];
-	char severe_vgpu[ID_MAX]; /* vGPU in the last decision of kind severe */
-	bool migration_due;	  /* on_migrate has not run for the present severe overload */
-	struct gpu_round round;	  /* in the last sweep */
-	double util_pct;	  /* physical utilisation in the last tick; NAN: unknown */
-	/* consecutive ticks that got no results of their own sweep, because the GPU was too slow */
-	int missed_sweeps;
-	uint64_t sweep_started_ns;
-	double sweep_s; /* duration of the last sweep, so far if it has not ended */
-	bool telemetry_valid;
-	/* why the GPU is not open or busy times are unknown, in the words of their source */
-	struct err problem;
-	struct gpu_source source; /* in the last sweep */
-	/* time of the last tick in which all readings of busy time were valid */
-	uint64_t telemetry_at_ns;
-	/* time and value of the last reading of physical busy time */
-	uint64_t phys_at_ns, phys_busy_ns;
-	double util_sum_s, util_s; /* mean utilisation: util_sum_s / util_s */
-	double watched_s;	   /* monitored seconds that are not stored in the ledger yet */
+	bool migration_due; /* on_migrate has not run for the present severe overload */
+
+	/* --- tick/learned.c --- */
+	/* part of view.moving for which the last save was requested */
+	struct moving_estimate migrations_saved;
+
+	/* --- tick/promises.c --- */
+	struct promise_gpu promise;
+
+	/* --- tick/ledger.c --- */
+	double watched_s; /* monitored seconds that are not stored in the ledger yet */
 };
 
 /* Histogram of delays after the planned start of a tick. */
@@ -203,6 +237,34 @@ const struct vgpu *host_view_vgpu(const struct host *host, const char *id,
 				  const struct host_gpu **ret_gpu);
 /* Finds a vGPU of one GPU; NULL: not found. */
 struct vgpu *host_gpu_find_vgpu(const struct host_gpu *gpu, const char *id);
+
+/*
+ * Sets the mode. A GPU that is only observed stays in mode observe. @selling: new vGPUs may be
+ * sold.
+ */
+void host_gpu_set_mode(struct host_gpu *gpu, enum gpu_mode mode, bool selling);
+
+/*
+ * Call it if a cap may be outside its contract: a vGPU was attached, a cap write failed, the GPU
+ * did not answer, or it was in mode observe. round_adopt_caps() then checks all caps.
+ */
+void host_gpu_check_caps(struct host_gpu *gpu);
+/* Returns true once after host_gpu_check_caps(). */
+bool host_gpu_take_caps_check(struct host_gpu *gpu);
+
+/*
+ * Returns a new vGPU with @contract, and takes over its labels. @found: as vgpu.found. The caller
+ * owns the vGPU until host_gpu_insert().
+ */
+struct vgpu *vgpu_new(struct contract *contract, bool found);
+/* Replaces the contract by a copy of @contract. The id does not change. */
+void vgpu_set_contract(struct vgpu *vgpu, const struct contract *contract);
+/* The vGPU was found without a contract, and has one now. */
+void vgpu_mark_sold(struct vgpu *vgpu);
+/* @pct counts as sold to a vGPU that has no contract. */
+void vgpu_set_found_cap(struct vgpu *vgpu, int pct);
+/* Holds the vGPU at its cap until it is released. */
+void vgpu_hold(struct vgpu *vgpu);
 
 /* Inserts @vgpu in the order of ids. @gpu then owns @vgpu. */
 void host_gpu_insert(struct host_gpu *gpu, struct vgpu *vgpu);

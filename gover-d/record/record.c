@@ -7,7 +7,8 @@
 #include "gover-d/model/host.h"
 #include "gover-d/record/record.h"
 
-int64_t record_add(struct recorder *recorder, struct decision *decision)
+int64_t record_add(struct recorder *recorder, struct decision *decision, struct vgpu *const *about,
+		   int n)
 {
 	const struct decision *recorded;
 
@@ -16,6 +17,8 @@ int64_t record_add(struct recorder *recorder, struct decision *decision)
 	if (!decision->moves)
 		decision->moves = json_array();
 	recorded = decisions_add(recorder->decisions, decision);
+	for (int i = 0; i < n; i++)
+		about[i]->last_decision_id = recorded->id;
 	observers_pass(&recorder->observers, decision, recorded);
 	if (!recorded->gpu[0])
 		observers_pass(&recorder->observers, change, "policy", "");
@@ -28,7 +31,6 @@ void record_decision(struct recorder *recorder, const struct host_gpu *gpu, stru
 {
 	char why[DECISION_WHY_MAX];
 	struct decision d = {.ts_ms = now.wall_ms, .kind = kind, .result = result, .why = why};
-	int64_t id;
 	va_list ap;
 
 	snprintf(d.gpu, sizeof(d.gpu), "%s", gpu->config.name);
@@ -36,9 +38,7 @@ void record_decision(struct recorder *recorder, const struct host_gpu *gpu, stru
 	va_start(ap, format);
 	vsnprintf(why, sizeof(why), format, ap);
 	va_end(ap);
-	id = record_add(recorder, &d);
-	if (vgpu)
-		vgpu->last_decision_id = id;
+	(void)record_add(recorder, &d, &vgpu, vgpu != NULL);
 	observers_pass(&recorder->observers, change, vgpu ? "vgpu" : "gpu", vgpu ? d.vgpu : d.gpu);
 }
 

@@ -17,8 +17,12 @@ struct recorder {
 	struct history history;
 };
 
-/* Records @decision and returns its new id. Takes ownership of its JSON. */
-int64_t record_add(struct recorder *recorder, struct decision *decision);
+/*
+ * Records @decision and returns its new id, which becomes the last decision about each of the @n
+ * vGPUs @about. Takes ownership of its JSON.
+ */
+int64_t record_add(struct recorder *recorder, struct decision *decision, struct vgpu *const *about,
+		   int n);
 
 /* Records a decision that the policy did not make. @vgpu may be NULL. @format: the reason. */
 void record_decision(struct recorder *recorder, const struct host_gpu *gpu, struct vgpu *vgpu,

@@ -45,6 +45,15 @@ struct offer *offers_live(struct offers *offers, const char *gpu)
 	return NULL;
 }
 
+const char *offers_newcomer(const struct offers *offers, const char *gpu)
+{
+	for (size_t i = offers->n; i-- > 0;)
+		if (offers->list[i].life.state == OFFER_PROBATION &&
+		    strcmp(offers->list[i].gpu, gpu) == 0)
+			return offers->list[i].vgpu;
+	return "";
+}
+
 /* Returns offers->n if there is no offer with this id. */
 static size_t position_of(const struct offers *offers, int64_t id)
 {

@@ -71,6 +71,9 @@ struct offers *offers_free(struct offers *offers); /* @offers may be NULL; retur
  * if it failed and its vGPU still exists. While an offer is live, no other offer is opened.
  */
 struct offer *offers_live(struct offers *offers, const char *gpu);
+/* Returns the id of the vGPU of the GPU that was sold through an offer and is on probation, or "".
+ */
+const char *offers_newcomer(const struct offers *offers, const char *gpu);
 /* Returns the offer with this id; NULL: unknown, or ended long ago. */
 struct offer *offers_find(struct offers *offers, int64_t id);
 const struct offer *offers_view(const struct offers *offers, int64_t id); /* the same */

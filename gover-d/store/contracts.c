@@ -291,23 +291,23 @@ static int take_migrations(json_t *object, struct moving_estimate *ret_migration
 static int take_gpu(void *userdata, json_t *object, struct err *reterr)
 {
 	const struct file_context *file = userdata;
-	struct contracts_gpu *gpu = &file->contracts->gpus[file->contracts->n_gpus++];
+	struct contracts_gpu *entry = &file->contracts->gpus[file->contracts->n_gpus++];
 	struct gpu_record record = {.selling = false};
 	int r = 0;
 
 	if (file->version >= MIGRATIONS_SINCE)
-		r = take_migrations(object, &gpu->migrations, reterr);
+		r = take_migrations(object, &entry->migrations, reterr);
 	if (r < 0)
 		return r;
 	r = json_decode_all(object, gpu_fields, &record, reterr);
 	if (r < 0)
 		return r;
-	if (gpu_mode_parse(record.mode, &gpu->mode) < 0)
+	if (gpu_mode_parse(record.mode, &entry->mode) < 0)
 		return err_fail(reterr, EINVAL,
 				"mode: \"%s\" is not allowed (allowed: act, observe or frozen)",
 				record.mode);
-	memcpy(gpu->name, record.name, sizeof(gpu->name));
-	gpu->selling = record.selling;
+	memcpy(entry->name, record.name, sizeof(entry->name));
+	entry->selling = record.selling;
 	return 0;
 }
 

@@ -200,6 +200,18 @@ void learned_load(struct tick *tick, struct instant now)
 
 /* --- migrations --- */
 
+void learned_load_migrations(struct tick *tick, const struct contracts *contracts)
+{
+	for (int i = 0; i < contracts->n_gpus; i++) {
+		struct host_gpu *gpu = host_find_gpu(tick->host, contracts->gpus[i].name);
+
+		if (!gpu)
+			continue;
+		moving_load(&gpu->view.moving, &contracts->gpus[i].migrations);
+		gpu->migrations_saved = moving_save(&gpu->view.moving);
+	}
+}
+
 void learned_tick(struct tick *tick)
 {
 	bool changed = false;

@@ -6,8 +6,11 @@
 #ifndef GOVER_D_TICK_LEARNED_H
 #define GOVER_D_TICK_LEARNED_H
 
+#include "gover-d/store/contracts.h"
 #include "gover-d/tick/tick.h"
 
+/* Continues the estimates of migrations. Call it before the vGPUs of @contracts are adopted. */
+void learned_load_migrations(struct tick *tick, const struct contracts *contracts);
 /*
  * Reads the past demands of all vGPUs, if policy qos is in force. Call it once, after the vGPUs are
  * adopted and before the first tick. Reading ends after half a second; the oldest demands are

@@ -48,7 +48,7 @@ static int load(void *userdata, const void *data)
 		.broken_s = row->broken_s,
 		.steals_in = (uint64_t)row->steals_in,
 		.steals_out = (uint64_t)row->steals_out,
-		.cap_writes = v->tally.cap_writes + (uint64_t)row->cap_writes,
+		.cap_writes = (uint64_t)row->cap_writes,
 		.fps_sum_s = row->fps_sum_s,
 		.fps_s = row->fps_s,
 		.cap_error_pct_s = row->cap_error_pct_s,
@@ -84,7 +84,7 @@ static void store(const struct tick *tick, const struct vgpu *v, int64_t now_ms)
 		.cap_error_s = t->cap_error_s,
 		.steals_in = (int64_t)t->steals_in,
 		.steals_out = (int64_t)t->steals_out,
-		.cap_writes = (int64_t)t->cap_writes,
+		.cap_writes = (int64_t)(t->cap_writes + v->cap_writes),
 		.slow_bad_s = promise_slow_bad_s(&v->promise),
 		.slow_burns = burn->slow_burns,
 	};
@@ -100,6 +100,46 @@ void ledger_store_tallies(const struct tick *tick, int64_t now_ms)
 	for (int i = 0; i < tick->host->n_gpus && tick->recorder->history.db; i++)
 		for (const struct vgpu *v = tick->host->gpus[i].vgpus; v; v = v->next)
 			store(tick, v, now_ms);
+}
+
+void ledger_count_sample(const struct tick *tick, const struct host_gpu *gpu, struct vgpu *v,
+			 struct instant now)
+{
+	struct vgpu_tally *t = &v->tally;
+	double dt_s = v->row.dt_s;
+
+	if (t->since_ms == 0)
+		t->since_ms = now.wall_ms;
+	if (v->row.busy_valid) {
+		t->seen_s += dt_s;
+		if (v->view.broken)
+			t->broken_s += dt_s;
+		if (v->row.util * 100 > tick->settings->params.overload_pct) {
+			double error_pct = v->row.load * 100 - v->sampled_cap_pct;
+
+			/* With guarantees, a load above the cap is not an error. */
+			if (error_pct > 0 && gpu->traits.guarantees)
+				error_pct = 0;
+			t->cap_error_s += dt_s;
+			t->cap_error_pct_s += dt_s * fabs(error_pct);
+		}
+	}
+	if (v->row.fps_valid) {
+		t->fps_s += dt_s;
+		t->fps_sum_s += dt_s * v->row.fps;
+	}
+}
+
+void ledger_count_steals(const struct actuate_move *moves, int n)
+{
+	for (int i = 0; i < n; i++) {
+		struct vgpu_tally *tally = &moves[i].vgpu->tally;
+
+		if (moves[i].read_back_pct < 0)
+			continue;
+		tally->steals_in += moves[i].read_back_pct > moves[i].from_pct;
+		tally->steals_out += moves[i].read_back_pct < moves[i].from_pct;
+	}
 }
 
 #define MINUTE_MS  60000

@@ -142,7 +142,7 @@ static void read_igt(struct host_gpu *gpu, const struct igt *igt, struct instant
 		return;
 	gpu->util_pct = sample.util_pct;
 	if (sample.actual_mhz > 0)
-		gpu->view.clock = sample.actual_mhz / igt_highest_mhz(igt);
+		gpu->clock = sample.actual_mhz / igt_highest_mhz(igt);
 }
 
 static void sample_physical(struct host_gpu *gpu, const struct gpu_io_sweep *sweep,
@@ -151,7 +151,7 @@ static void sample_physical(struct host_gpu *gpu, const struct gpu_io_sweep *swe
 	struct igt *igt = gpu->igt;
 
 	gpu->util_pct = NAN;
-	gpu->view.clock = 0;
+	gpu->clock = 0;
 	if (igt) {
 		read_igt(gpu, igt, now);
 	} else if (sweep && sweep->physical_valid) {
@@ -181,16 +181,20 @@ static bool is_in_time(struct host_gpu *gpu, const struct gpu_io_sweep *sweep, b
 	uint64_t took_ns = sweep ? sweep->took_ns : now.mono_ns - gpu->sweep_started_ns;
 
 	gpu->sweep_s = (double)took_ns / NS_PER_S;
-	gpu->caps_due = gpu->caps_due || gpu->missed_sweeps > 0;
+	if (gpu->missed_sweeps > 0)
+		host_gpu_check_caps(gpu);
 	gpu->missed_sweeps = sweep && !late ? 0 : gpu->missed_sweeps + 1;
-	return gpu->open && gpu->missed_sweeps <= 1;
+	return gpu->state == GPU_OPEN && gpu->missed_sweeps <= 1;
 }
 
-/* @sweep NULL: the GPU did not answer in time. @late: the sweep was started by an earlier tick. */
-static void sample_gpu(struct tick *tick, struct host_gpu *gpu, const struct gpu_io_sweep *sweep,
+/*
+ * @sweep NULL: the GPU did not answer in time. @late: the sweep was started by an earlier tick.
+ * Returns true if a vGPU without a contract has vanished.
+ */
+static bool sample_gpu(struct tick *tick, struct host_gpu *gpu, const struct gpu_io_sweep *sweep,
 		       bool late, struct instant now)
 {
-	bool attached = false;
+	bool attached = false, lost = false;
 
 	gpu->telemetry_valid = is_in_time(gpu, sweep, late, now);
 	if (sweep) {
@@ -207,6 +211,9 @@ static void sample_gpu(struct tick *tick, struct host_gpu *gpu, const struct gpu
 			continue;
 		sample_vgpu(tick, gpu, v, sweep, now);
 		if (v->row.gone) {
+			lost |= v->found;
+			memset(&v->view, 0, sizeof(v->view)); /* it is not overloaded */
+			promises_forget(v);
 			adopt_lose(tick->caps, gpu, v, now);
 			continue;
 		}
@@ -223,6 +230,7 @@ static void sample_gpu(struct tick *tick, struct host_gpu *gpu, const struct gpu
 	if (sweep && gpu->telemetry_valid)
 		gpu->telemetry_at_ns = now.mono_ns;
 	sample_physical(gpu, sweep, now);
+	return lost;
 }
 
 /* --- deciding --- */
@@ -239,24 +247,25 @@ static void store_severe_vgpu(struct host_gpu *gpu, const struct plan_round *rou
 	}
 }
 
-/* @answers false: the GPU did not answer, so nothing is written. */
-static void decide(struct tick *tick, struct host_gpu *gpu, bool gap, bool answers,
+/*
+ * @answers false: the GPU did not answer, so nothing is written. @lost: a vGPU has left capacity
+ * that is given back.
+ */
+static void decide(struct tick *tick, struct host_gpu *gpu, bool gap, bool answers, bool lost,
 		   struct instant now)
 {
 	int sum_cap_pct = host_gpu_sum_cap_pct(gpu) + host_gpu_reserved_cap_pct(gpu);
 	struct plan_round *round = tick->round;
 	bool act = gpu->mode == GPU_MODE_ACT;
 
-	gpu->view.gap = gap;
-	gpu->view.migrates =
-		tick->settings->config.on_migrate[0] || fleet_migrates(tick->fleet, now);
+	round_begin(tick, gpu, gap, now);
 	round_view(tick, gpu);
 	if (answers && sum_cap_pct > 100 && gpu->mode != GPU_MODE_FROZEN) {
 		/* If the caps cannot be reduced to 100 %, the alert sum_over_100 is raised. */
 		(void)policy_fit(&tick->settings->params, &gpu->view, &round->out);
 		(void)round_apply(tick, gpu, act, now);
 		round_view(tick, gpu);
-	} else if (answers && gpu->lost_vgpu && act) {
+	} else if (answers && lost && act) {
 		tick->settings->policy->give_back(&tick->settings->params, &gpu->view, &round->out);
 		(void)round_apply(tick, gpu, act, now);
 		round_view(tick, gpu);
@@ -272,35 +281,14 @@ static void decide(struct tick *tick, struct host_gpu *gpu, bool gap, bool answe
 
 /* --- counting --- */
 
-static void count_vgpu(struct tick *tick, const struct host_gpu *gpu, struct vgpu *v,
-		       struct offer_period *period, int64_t now_ms)
+static void count_period(const struct host_gpu *gpu, const struct vgpu *v,
+			 struct offer_period *period)
 {
-	struct vgpu_tally *t = &v->tally;
-	double dt_s = v->row.dt_s;
-
-	if (t->since_ms == 0)
-		t->since_ms = now_ms;
-	if (v->row.busy_valid) {
-		t->seen_s += dt_s;
-		period->watched_s += dt_s;
-		if (v->view.broken)
-			t->broken_s += dt_s;
-		if (offer_counts_broken(&gpu->view, &v->view))
-			period->broken_s += dt_s;
-		if (v->row.util * 100 > tick->settings->params.overload_pct) {
-			double error_pct = v->row.load * 100 - v->sampled_cap_pct;
-
-			/* With guarantees, a load above the cap is not an error. */
-			if (error_pct > 0 && gpu->traits.guarantees)
-				error_pct = 0;
-			t->cap_error_s += dt_s;
-			t->cap_error_pct_s += dt_s * fabs(error_pct);
-		}
-	}
-	if (v->row.fps_valid) {
-		t->fps_s += dt_s;
-		t->fps_sum_s += dt_s * v->row.fps;
-	}
+	if (!v->row.busy_valid)
+		return;
+	period->watched_s += v->row.dt_s;
+	if (offer_counts_broken(&gpu->view, &v->view))
+		period->broken_s += v->row.dt_s;
 }
 
 static bool has_unsold_since(const struct host_gpu *gpu, int64_t since_ms)
@@ -359,35 +347,15 @@ static void count_gpu(struct tick *tick, struct host_gpu *gpu, struct instant no
 				      .unserved_ns = unserved_ns(tick, gpu, offer)};
 
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
-		if (v->device)
-			count_vgpu(tick, gpu, v, &period, now.wall_ms);
-		v->newcomer = offer && offer->life.state == OFFER_PROBATION &&
-			      strcmp(offer->vgpu, v->contract.id) == 0;
+		if (!v->device)
+			continue;
+		ledger_count_sample(tick, gpu, v, now);
+		count_period(gpu, v, &period);
 	}
 	selling_tick(tick->sales, gpu, now);
 	if (offer && offer->life.state == OFFER_OPEN)
 		restate_offer(tick, gpu, offer, &limits, now);
 	offers_tick(tick->sales->offers, gpu->config.name, &period, &limits, now);
-}
-
-/* @rewrite: write an unchanged ceiling too, because another program may have changed it. */
-static void set_ceiling(struct tick *tick, struct host_gpu *gpu, struct vgpu *v, bool rewrite)
-{
-	int r;
-
-	if (rewrite)
-		v->ceiling_pct = 0;
-	r = actuate_ceiling(&tick->caps->actuator, gpu, v);
-	if (r == -EOPNOTSUPP && gpu->traits.no_ceiling)
-		; /* gover.conf(5) says that the backend has none */
-	else if (r == -EOPNOTSUPP && r != v->ceiling_errno)
-		log_notice("vGPU %s: the kernel has no cap_ceiling: its ceiling stays at the "
-			   "initial cap of the kernel",
-			   v->contract.id);
-	else if (r < 0 && r != v->ceiling_errno)
-		log_warning("vGPU %s: its ceiling cannot be written: %s", v->contract.id,
-			    strerror(-r));
-	v->ceiling_errno = r;
 }
 
 static void note_sharing(struct host_gpu *gpu, const struct gpu_io_sweep *sweep)
@@ -409,13 +377,13 @@ static void act_on_gpu(struct tick *tick, struct host_gpu *gpu, const struct gpu
 		       bool late, bool gap, struct instant now)
 {
 	unsigned place = 0; /* spreads the rewrites over the periods */
+	bool lost;
 
-	gpu->lost_vgpu = false;
 	if (sweep && sweep->lists) {
 		note_sharing(gpu, sweep);
 		adopt_listed(tick->caps, gpu, sweep, now);
 	}
-	sample_gpu(tick, gpu, sweep, late, now);
+	lost = sample_gpu(tick, gpu, sweep, late, now);
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
 		const struct gpu_io_sample *sample =
 			sweep && v->device ? sample_of(sweep, v) : NULL;
@@ -428,12 +396,13 @@ static void act_on_gpu(struct tick *tick, struct host_gpu *gpu, const struct gpu
 			continue;
 		if (!v->found)
 			(void)actuate_memory(&tick->caps->actuator, gpu, v, v->contract.memory_mib);
-		set_ceiling(tick, gpu, v, (tick->host->ticks + place++) % CEILING_PERIODS == 0);
+		actuate_ceiling(&tick->caps->actuator, gpu, v,
+				(tick->host->ticks + place++) % CEILING_PERIODS == 0);
 	}
 	if (sweep)
 		round_adopt_caps(tick, gpu, now);
 	promises_read_service(tick, gpu, gap || late || !sweep, now);
-	decide(tick, gpu, gap || late || !sweep, sweep, now);
+	decide(tick, gpu, gap || late || !sweep, sweep, lost, now);
 	round_migrate(tick, gpu);
 }
 
@@ -449,7 +418,7 @@ static void open_closed(struct tick *tick, struct instant now)
 	struct host_gpu *found;
 
 	for (int i = 0; i < tick->host->n_gpus; i++)
-		if (!tick->host->gpus[i].open && gpus_retry_open(&tick->host->gpus[i], now))
+		if (gpus_retry_open(&tick->host->gpus[i], now))
 			adopt_opened(tick, &tick->host->gpus[i], now);
 	while ((found = gpus_find_absent(tick->host, now)))
 		adopt_opened(tick, found, now);
@@ -489,8 +458,7 @@ static void account_gpu(struct tick *tick, struct host_gpu *gpu, struct instant 
 {
 	count_gpu(tick, gpu, now);
 	tick_alerts_gpu(tick, gpu, now);
-	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
-		v->write_errno = 0; /* the alert has already reported the error */
+	actuate_end_tick(gpu);
 }
 
 static void time_tick(struct host *host, uint64_t due_ns)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Passes the facts of the host to policy/promise/. */
+#include <string.h>
+
 #include "gover-d/sale/selling.h"
 #include "gover-d/tick/promises.h"
 #include "gover-d/tick/round.h"
@@ -53,6 +55,13 @@ void promises_read_service(struct tick *tick, struct host_gpu *gpu, bool late, s
 		vgpus[n++] = &v->promise.service;
 	}
 	service_step(vgpus, n, round_period_s(tick, gpu), &gpu->promise.service);
+}
+
+void promises_forget(struct vgpu *vgpu)
+{
+	memset(&vgpu->promise, 0, sizeof(vgpu->promise));
+	vgpu->broken_since_ms = 0;
+	vgpu->reported = false;
 }
 
 void promises_judge(struct tick *tick, struct host_gpu *gpu, struct instant now)

@@ -12,6 +12,9 @@
  * tick, before round_view(). @late: the readings are not those of this period.
  */
 void promises_read_service(struct tick *tick, struct host_gpu *gpu, bool late, struct instant now);
+/* @vgpu has vanished: forgets its service and its promise, which is not broken while it is missing.
+ */
+void promises_forget(struct vgpu *vgpu);
 /* Judges one period of @gpu. Call it after the step of the policy. */
 void promises_judge(struct tick *tick, struct host_gpu *gpu, struct instant now);
 /*

@@ -13,6 +13,7 @@
 #include "gover-d/diagnosis/diagnosis.h"
 #include "gover-d/record/record.h"
 #include "gover-d/sale/selling.h"
+#include "gover-d/tick/ledger.h"
 #include "gover-d/tick/round.h"
 
 /* shortest time between two records of the same decision that is not applied or fails */
@@ -41,9 +42,17 @@ static void view_flavors(const struct tick *tick, struct host_gpu *gpu)
 		};
 }
 
+void round_begin(struct tick *tick, struct host_gpu *gpu, bool gap, struct instant now)
+{
+	gpu->view.gap = gap;
+	gpu->view.migrates =
+		tick->settings->config.on_migrate[0] || fleet_migrates(tick->fleet, now);
+}
+
 void round_view(struct tick *tick, struct host_gpu *gpu)
 {
 	struct plan_round *round = tick->round;
+	const char *newcomer = offers_newcomer(tick->sales->offers, gpu->config.name);
 	struct policy_terms terms;
 	int n = 0;
 
@@ -63,7 +72,7 @@ void round_view(struct tick *tick, struct host_gpu *gpu)
 			.terms = terms,
 			.track = &v->policy,
 			.held = v->contract.held || v->cap.waits,
-			.newcomer = v->newcomer,
+			.newcomer = strcmp(v->contract.id, newcomer) == 0,
 			.cap_pct = v->cap.pct,
 			.busy_valid = v->row.busy_valid,
 			.load = v->row.load,
@@ -78,6 +87,7 @@ void round_view(struct tick *tick, struct host_gpu *gpu)
 	gpu->view.step_pct = gpu->traits.step_pct;
 	gpu->view.floor_pct = gpu->traits.floor_pct;
 	gpu->view.sharing = gpu->traits.guarantees ? POLICY_SHARING_GUARANTEE : POLICY_SHARING_HARD;
+	gpu->view.clock = gpu->clock;
 	gpu->view.period_s = round_period_s(tick, gpu);
 	gpu->view.selling = selling_allowed(tick->sales, gpu, NULL);
 	gpu->view.offered = offers_live(tick->sales->offers, gpu->config.name) != NULL;
@@ -130,18 +140,6 @@ static void fill_moves(struct plan_round *round, const struct policy_decision *p
 	}
 }
 
-static void count_steals(const struct actuate_move *moves, int n)
-{
-	for (int i = 0; i < n; i++) {
-		struct vgpu_tally *tally = &moves[i].vgpu->tally;
-
-		if (moves[i].read_back_pct < 0)
-			continue;
-		tally->steals_in += moves[i].read_back_pct > moves[i].from_pct;
-		tally->steals_out += moves[i].read_back_pct < moves[i].from_pct;
-	}
-}
-
 /* @stale: an external change was found earlier in this plan, so the rest of the plan is dropped. */
 static enum decision_result apply_moves(struct tick *tick, struct host_gpu *gpu,
 					struct plan_round *round, const struct policy_decision *pd,
@@ -167,7 +165,7 @@ static enum decision_result apply_moves(struct tick *tick, struct host_gpu *gpu,
 	if (r == -ESTALE)
 		return DECISION_DROPPED;
 	if (pd->kind == POLICY_STEAL || pd->kind == POLICY_WAKE)
-		count_steals(round->moves, pd->n_moves);
+		ledger_count_steals(round->moves, pd->n_moves);
 	return r == 0 ? DECISION_WRITTEN : DECISION_FAILED;
 }
 
@@ -269,6 +267,32 @@ static bool is_known(struct host_gpu *gpu, struct plan_round *round,
 	return false;
 }
 
+/* Records decision @pd with its @result. The moves of the decision are in round->moves. */
+static void record(struct tick *tick, const struct host_gpu *gpu, const struct policy_decision *pd,
+		   enum decision_result result, struct instant now)
+{
+	struct plan_round *round = tick->round;
+	struct decision d = {
+		.ts_ms = now.wall_ms,
+		.kind = (enum decision_kind)pd->kind,
+		.result = result,
+		.why = pd->why,
+		.numbers = encode_numbers(pd),
+		.moves = encode_moves(round->moves, pd->n_moves),
+	};
+	struct vgpu *about[POLICY_MOVES_MAX + 1];
+	int n = 0;
+
+	snprintf(d.gpu, sizeof(d.gpu), "%s", gpu->config.name);
+	snprintf(d.vgpu, sizeof(d.vgpu), "%s", pd->vgpu >= 0 ? round->views[pd->vgpu].id : "");
+	snprintf(d.donor, sizeof(d.donor), "%s", pd->donor >= 0 ? round->views[pd->donor].id : "");
+	for (int i = 0; i < pd->n_moves; i++)
+		about[n++] = round->moves[i].vgpu;
+	if (pd->vgpu >= 0)
+		about[n++] = round->viewed[pd->vgpu];
+	(void)record_add(tick->recorder, &d, about, n);
+}
+
 int round_apply(struct tick *tick, struct host_gpu *gpu, bool act, struct instant now)
 {
 	struct plan_round *round = tick->round;
@@ -276,9 +300,7 @@ int round_apply(struct tick *tick, struct host_gpu *gpu, bool act, struct instan
 
 	for (int i = 0; i < round->out.n_decisions; i++) {
 		const struct policy_decision *pd = &round->out.decisions[i];
-		struct decision d = {.ts_ms = now.wall_ms};
 		enum decision_result result;
-		int64_t id;
 
 		if (gpu->traits.observes && pd->n_moves > 0)
 			continue; /* no operator can follow this advice */
@@ -289,21 +311,7 @@ int round_apply(struct tick *tick, struct host_gpu *gpu, bool act, struct instan
 			r = -EIO;
 		if (is_known(gpu, round, pd, result, now))
 			continue;
-		snprintf(d.gpu, sizeof(d.gpu), "%s", gpu->config.name);
-		d.kind = (enum decision_kind)pd->kind;
-		snprintf(d.vgpu, sizeof(d.vgpu), "%s",
-			 pd->vgpu >= 0 ? round->views[pd->vgpu].id : "");
-		snprintf(d.donor, sizeof(d.donor), "%s",
-			 pd->donor >= 0 ? round->views[pd->donor].id : "");
-		d.result = result;
-		d.why = pd->why;
-		d.numbers = encode_numbers(pd);
-		d.moves = encode_moves(round->moves, pd->n_moves);
-		id = record_add(tick->recorder, &d);
-		for (int k = 0; k < pd->n_moves; k++)
-			round->moves[k].vgpu->last_decision_id = id;
-		if (pd->vgpu >= 0)
-			round->viewed[pd->vgpu]->last_decision_id = id;
+		record(tick, gpu, pd, result, now);
 		if (!act || tick->settings->dry_run)
 			continue;
 		if (pd->kind == POLICY_OFFER)
@@ -345,7 +353,7 @@ static bool plan_cap(struct tick *tick, struct host_gpu *gpu, int index)
 	if (round->viewed[index]->cap.unknown)
 		return false; /* a later tick judges the cap first */
 	if (round->viewed[index]->cap.waits) {
-		gpu->caps_due = true; /* until the end of the pause */
+		host_gpu_check_caps(gpu); /* until the end of the pause */
 		return false;
 	}
 	if (!c->held && round->viewed[index]->found)
@@ -387,11 +395,8 @@ void round_adopt_caps(struct tick *tick, struct host_gpu *gpu, struct instant no
 	struct plan_round *round = tick->round;
 	int n;
 
-	if (!gpu->caps_due)
-		return;
-	/* A write that fails and a cap whose origin is unknown set it again. */
-	gpu->caps_due = false;
-	if (gpu->traits.observes)
+	/* A write that fails and a cap whose origin is unknown request the next check. */
+	if (!host_gpu_take_caps_check(gpu) || gpu->traits.observes)
 		return;
 	round_view(tick, gpu);
 	n = gpu->view.n_vgpus;

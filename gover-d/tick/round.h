@@ -21,6 +21,8 @@ struct plan_round {
 /* Returns the nominal period in GPU time, which runs faster than real time in a simulation. */
 double round_period_s(const struct tick *tick, const struct host_gpu *gpu);
 
+/* Begins a period. @gap: counts of consecutive periods restart. */
+void round_begin(struct tick *tick, struct host_gpu *gpu, bool gap, struct instant now);
 /* Fills tick->round->views from the GPU's vGPUs and prepares gpu->view for a call of the policy. */
 void round_view(struct tick *tick, struct host_gpu *gpu);
 
@@ -48,11 +50,11 @@ int round_check(struct tick *tick, struct host_gpu *gpu, struct vgpu *vgpu, stru
 		struct err *reterr);
 
 /*
- * If gpu->caps_due is set, corrects the caps of all vGPUs of @gpu that are outside [floor, ceiling]
- * of their contracts, or that differ from their held caps: a crash has interrupted a change between
- * its storage and its application, or a cap write has failed. A write that fails is tried again in
- * the next call. A cap that an external writer set is not changed. In mode observe and in a dry
- * run, the corrections are only recorded.
+ * After host_gpu_check_caps(), corrects the caps of all vGPUs of @gpu that are outside [floor,
+ * ceiling] of their contracts, or that differ from their held caps: a crash has interrupted a
+ * change between its storage and its application, or a cap write has failed. A write that fails is
+ * tried again in the next call. A cap that an external writer set is not changed. In mode observe
+ * and in a dry run, the corrections are only recorded.
  */
 void round_adopt_caps(struct tick *tick, struct host_gpu *gpu, struct instant now);
 

@@ -124,7 +124,7 @@ static void hold_vgpu_conditions(struct tick *tick, const struct host_gpu *host_
 {
 	const char *gpu = host_gpu->config.name, *id = v->contract.id;
 
-	if (!v->device && host_gpu->open)
+	if (!v->device && host_gpu->state == GPU_OPEN)
 		alerts_hold(tick->recorder->alerts, ALERT_VGPU_MISSING, gpu, v, ms,
 			    "vGPU %s with a contract of %d %% does not exist on GPU %s", id,
 			    v->contract.terms.initial_cap_pct, gpu);
@@ -296,7 +296,7 @@ void tick_alerts_gpu(struct tick *tick, const struct host_gpu *gpu, struct insta
 	int64_t ms = now.wall_ms;
 	char problem[ERR_MSG_MAX];
 
-	if (!gpu->open)
+	if (gpu->state != GPU_OPEN)
 		alerts_mark_unknown(tick->recorder->alerts, 1u << ALERT_PROMISE_BROKEN, name, NULL);
 	for (const struct vgpu *v = gpu->vgpus; v; v = v->next) {
 		hold_vgpu_conditions(tick, gpu, v, ms);

@@ -199,6 +199,26 @@ none "there is no public mutable variable"
 find gover-d -name '*.c' ! -path gover-d/model/cap.c -exec grep -nHE '(->|\.)cap(\.[a-z_]+)+ *([-+|&]?=([^=]|$)|\+\+|--)|(v|vgpu)(->|\.)cap =' {} + >"$dir/complaints"
 none "only gover-d/model/cap.c changes a struct cap"
 
+# The comments in struct vgpu and struct host_gpu name the files that change the members below them.
+awk '
+  /^struct (vgpu|host_gpu) \{$/ { inside = 1 }
+  /^\};$/ { inside = 0 }
+  inside && / --- .* --- / { owners = $0; gsub(/^[^a-z]*(changed by )?| ---.*|,/, "", owners) }
+  inside && /^\t(}|[a-z].*;)/ {
+    sub(/;.*/, ""); gsub(/\[[^]]*\]/, "")
+    for (n = split($0, member, ","); n > 0; n--) { sub(/.*[^a-z0-9_]/, "", member[n]); print member[n], owners }
+  }' gover-d/model/host.h >"$dir/owners"
+ok "the members of struct vgpu and struct host_gpu have owners" test "$(wc -l <"$dir/owners")" -gt 60
+find gover-d -name '*.c' -exec grep -nHoE \
+  '\b(v|vgpu|gpu|host_gpu)->[a-z_0-9]+(\[[^]]*\]|\.[a-z_0-9]+)* *([-+|&]?=([^=]|$)|\+\+|--)' {} + >"$dir/writes"
+awk '
+  NR == FNR { owners[$1] = owners[$1] " " $0 " "; next }
+  { split($0, at, ":"); member = at[3]; sub(/^[a-z_]+->/, "", member); sub(/[^a-z_0-9].*/, "", member)
+    file = at[1]; sub(/^gover-d\//, "", file)
+    if (member in owners && !index(owners[member], " " file " ")) print $0 ": another file than" owners[member] }
+' "$dir/owners" "$dir/writes" >"$dir/complaints"
+none "each member of struct vgpu and struct host_gpu is changed by its owner only"
+
 for guide in docs/threats.md docs/sriov.md; do
   grep -oE '`[a-z]+/[^` ]+\.(c|sh|pml)`' $guide | tr -d '`' | sort -u >"$dir/named"
   ok "$guide names tests" test -s "$dir/named"

@@ -56,7 +56,7 @@ static inline void fake_backend_add(struct host_gpu *host_gpu, const struct gpu_
 	snprintf(host_gpu->config.backend, sizeof(host_gpu->config.backend), "%s", ops->name);
 	assert_int_equal(gpu_io_new(&host_gpu->config, &patience, &host_gpu->io, NULL), 0);
 	assert_int_equal(gpu_io_wait_open(host_gpu->io, 0, NULL), 0);
-	host_gpu->open = true;
+	host_gpu->state = GPU_OPEN;
 }
 
 #endif

@@ -12,7 +12,7 @@ static void apply_claim(struct manager *m, struct stand_in_change *change)
 	m->values = *contract;
 	snprintf(m->key, sizeof(m->key), "%s", contract->claim_key);
 	contract->terms.initial_cap_pct = offer->flavors[0].terms.initial_cap_pct;
-	stand_in_vgpu(contract)->newcomer = true;
+	(void)stand_in_vgpu(contract);
 	offers_claim(m->offers, offer, contract->flavor, contract->id, contract->claim_key, 30,
 		     clock_now());
 	contract->labels = NULL;

@@ -133,13 +133,13 @@ TEST(numbers_have_no_needless_digits)
 TEST(a_vgpu_reports_its_state)
 {
 	static const struct {
-		bool exists, newcomer;
+		bool exists, sold;
 		const char *state;
 	} cases[] = {
 		{true, false, "active"},
+		{false, false, "missing"},
 		{true, true, "probation"},
 		{false, false, "missing"},
-		{false, true, "missing"},
 	};
 	struct vgpu *vgpu = stand_in_find("a");
 
@@ -147,7 +147,9 @@ TEST(a_vgpu_reports_its_state)
 		json_t *answer;
 
 		vgpu->device = cases[i].exists ? &device : NULL;
-		vgpu->newcomer = cases[i].newcomer;
+		if (cases[i].sold)
+			offers_claim(manager->offers, offers_find(manager->offers, 1), "", "a", "",
+				     30, clock_now());
 		answer = ask_json("GET /v1/vgpus/a", NULL, 200);
 		assert_string_equal(json_string_value(json_object_get(answer, "state")),
 				    cases[i].state);

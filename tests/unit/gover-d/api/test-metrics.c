@@ -477,7 +477,7 @@ TEST(a_gpu_that_counts_work_has_rates)
 	};
 	struct vgpu *vgpu = stand_in_find("a");
 
-	manager->host.gpus[0].open = true;
+	manager->host.gpus[0].state = GPU_OPEN;
 	manager->host.gpus[0].traits.unit = GPU_WORK;
 	vgpu->contract.target_rate = 40;
 	vgpu->contract.memory_mib = 4;

@@ -475,7 +475,7 @@ TEST(an_external_change_is_kept_and_stops_all_moves)
 			assert_int_equal(moves[i].read_back_pct, -1);
 			assert_int_equal(moves[i].foreign_pct, i == foreign ? 44 : -1);
 			assert_int_equal(moves[i].error, i == foreign ? ESTALE : 0);
-			assert_int_equal(vgpus[i].tally.cap_writes, 0);
+			assert_int_equal(vgpus[i].cap_writes, 0);
 			assert_int_equal(vgpus[i].write_errno, 0);
 		}
 		check_journal("external change", "a", -1, -1);
@@ -515,7 +515,7 @@ TEST(actuate_cap_ignores_the_free_pool)
 	assert_int_equal(fake.vgpus[A].cap_pct, 90);
 	assert_int_equal(vgpus[A].cap.pct, 90);
 	assert_int_equal(vgpus[A].cap.expected_pct, 90);
-	assert_int_equal(vgpus[A].tally.cap_writes, 1);
+	assert_int_equal(vgpus[A].cap_writes, 1);
 	check_journal("one cap", "a", 90, 90);
 
 	fake.vgpus[A].write_errno = EACCES;
@@ -541,7 +541,7 @@ TEST(a_dry_run_changes_nothing_and_reports_it)
 	assert_int_equal(actuate_cap(&actuator, &gpu, &vgpus[A], 90, "lease", now), 0);
 	assert_string_equal(fake.writes, "");
 	assert_int_equal(vgpus[A].cap.pct, 50);
-	assert_int_equal(vgpus[A].tally.cap_writes, 0);
+	assert_int_equal(vgpus[A].cap_writes, 0);
 
 	assert_int_equal(actuate_create(&actuator, &gpu, &vgpus[C], 20, now, &err),
 			 CONTROL_E_DRY_RUN);

@@ -540,7 +540,8 @@ TEST(promises_and_limits_are_in_the_unit_of_the_gpu)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct host_gpu gpu = {.config = {.name = "gpu7"}, .open = rows[i].open};
+		struct host_gpu gpu = {.config = {.name = "gpu7"},
+				       .state = rows[i].open ? GPU_OPEN : GPU_OPENING};
 		const struct contract contract = {.id = "a",
 						  .terms = {.target_fps = rows[i].target_fps},
 						  .target_rate = rows[i].target_rate,

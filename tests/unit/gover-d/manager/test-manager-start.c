@@ -397,7 +397,7 @@ static void start_without_driver(void)
 TEST(a_start_does_not_wait_for_the_driver)
 {
 	start_without_driver();
-	assert_false(gpu->open);
+	assert_int_not_equal(gpu->state, GPU_OPEN);
 	tick(3);
 	expect_alert(ALERT_TELEMETRY_STALE, "",
 		     "GPU gpu0 cannot be opened: " NO_DRIVER "; the next attempt is in ");
@@ -443,7 +443,7 @@ TEST(a_gpu_that_returns_is_adopted)
 	tick(20);
 	fake.open_errno = 0;
 	tick(70);
-	assert_true(gpu->open);
+	assert_int_equal(gpu->state, GPU_OPEN);
 	assert_non_null(vgpu("a")->device);
 	assert_null(find_active_alert(ALERT_TELEMETRY_STALE, ""));
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
@@ -492,7 +492,7 @@ TEST(backend_auto_finds_a_gpu_later)
 	assert_string_equal(m->host.gpus[0].config.name, "gpu0");
 	assert_non_null(host_find_gpu(&m->host, "first"));
 	assert_non_null(host_find_gpu(&m->host, "last"));
-	assert_true(m->host.gpus[1].open && m->host.gpus[2].open);
+	assert_true(m->host.gpus[1].state == GPU_OPEN && m->host.gpus[2].state == GPU_OPEN);
 }
 
 TEST(backend_auto_leaves_out_only_an_unknown_gpu)

@@ -242,7 +242,7 @@ TEST(the_unit_of_a_gpu_selects_the_promise)
 		};
 		struct policy_terms terms;
 
-		gpu->open = rows[i].open;
+		gpu->state = rows[i].open ? GPU_OPEN : GPU_OPENING;
 		gpu->traits.unit = rows[i].unit;
 		terms = host_terms(gpu, &contract);
 		assert_int_equal(terms.initial_cap_pct, 40);
@@ -250,7 +250,7 @@ TEST(the_unit_of_a_gpu_selects_the_promise)
 		assert_int_equal(terms.counts_work, rows[i].work);
 		assert_int_equal(host_gpu_unit(gpu, &contract) == GPU_WORK, rows[i].work);
 	}
-	host.gpus[0].open = true;
+	host.gpus[0].state = GPU_OPEN;
 }
 
 TEST(a_new_contract_finds_its_gpu)

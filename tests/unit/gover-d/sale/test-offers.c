@@ -559,7 +559,7 @@ TEST_WITH(the_first_claim_wins_and_can_be_repeated_with_its_key, set_up_manager,
 	assert_string_equal(offer->vgpu, "new");
 	vgpu = host_find_vgpu(&manager.host, "new", NULL);
 	assert_non_null(vgpu);
-	assert_true(vgpu->newcomer);
+	assert_string_equal(offers_newcomer(manager.sales.offers, "gpu0"), "new");
 	assert_int_equal(vgpu->contract.terms.initial_cap_pct, flavor.initial_cap_pct);
 	assert_float_equal(vgpu->contract.terms.target_fps, flavor.target_fps, 0);
 	assert_string_equal(vgpu->contract.flavor, "default");

@@ -797,7 +797,7 @@ TEST_WITH(a_flavour_promises_in_the_unit_of_the_gpu, stand_in_begin, stand_in_en
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char body[128];
 
-		manager->host.gpus[0].open = true;
+		manager->host.gpus[0].state = GPU_OPEN;
 		manager->host.gpus[0].traits.unit = rows[i].unit;
 		snprintf(body, sizeof(body), "{\"id\": \"v%zu\", \"flavor\": \"small\", %s}", i,
 			 rows[i].more);

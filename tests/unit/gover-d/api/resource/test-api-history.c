@@ -375,7 +375,7 @@ TEST(numbers_have_the_names_of_the_unit_of_the_gpu)
 {
 	static const char *const ids[] = {"/v1/vgpus/a/history", "/v1/vgpus/gone/history"};
 
-	manager->host.gpus[0].open = true;
+	manager->host.gpus[0].state = GPU_OPEN;
 	manager->host.gpus[0].traits.unit = GPU_WORK;
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
 		json_t *answer = query_json(ids[i], "1700000000", "1700000060", "10");
