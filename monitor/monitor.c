@@ -22,35 +22,37 @@ static void sample_busy(const struct gpu_reading *last, const struct gpu_reading
 			struct monitor_row *row)
 {
 	uint64_t busy_ns = now->busy_ns - last->busy_ns, sched_ns = now->sched_ns - last->sched_ns;
+	struct sample *sample = &row->sample;
 
-	row->busy_ns = now->busy_ns;
-	if (!now->busy_valid || !last->busy_valid || row->dt_s == 0)
+	if (!now->busy_valid || !last->busy_valid || sample->dt_s == 0)
 		row->read_errno = now->busy_valid ? 0 : ENODATA;
 	else if (now->busy_ns < last->busy_ns || now->sched_ns < last->sched_ns)
 		row->read_errno = ERANGE; /* a counter was reset: only this period is invalid */
-	else if (!is_plausible(busy_ns, row->dt_s) || !is_plausible(sched_ns, row->dt_s))
+	else if (!is_plausible(busy_ns, sample->dt_s) || !is_plausible(sched_ns, sample->dt_s))
 		row->read_errno = ERANGE;
 	else if (sched_ns == 0)
 		row->read_errno = ENODATA; /* the vGPU had no allotted time */
 	else
-		row->busy_valid = true;
-	if (!row->busy_valid)
+		sample->busy_valid = true;
+	if (!sample->busy_valid)
 		return;
-	row->load = (double)busy_ns / 1e9 / row->dt_s;
-	row->util = (double)busy_ns / (double)sched_ns;
+	sample->load = (double)busy_ns / 1e9 / sample->dt_s;
+	sample->util = (double)busy_ns / (double)sched_ns;
 }
 
 /* Computes the FPS from frames that the backend counts. */
 static void sample_backend_frames(const struct gpu_reading *last, const struct gpu_reading *now,
 				  struct monitor_row *row)
 {
+	struct sample *sample = &row->sample;
+
 	row->frames = now->frames;
-	if (!last->frames_valid || row->dt_s == 0 || now->frames < last->frames)
+	if (!last->frames_valid || sample->dt_s == 0 || now->frames < last->frames)
 		return;
-	row->fps_valid = true;
-	row->fps = (double)(now->frames - last->frames) / row->dt_s;
-	row->p99_valid = now->frame_p99_ms > 0;
-	row->frame_p99_ms = row->p99_valid ? (double)now->frame_p99_ms : 0;
+	sample->fps_valid = true;
+	sample->fps = (double)(now->frames - last->frames) / sample->dt_s;
+	sample->p99_valid = now->frame_p99_ms > 0;
+	sample->frame_p99_ms = sample->p99_valid ? (double)now->frame_p99_ms : 0;
 }
 
 /* Computes the frame times of this period. Leaves them unset if a bucket counter has decreased. */
@@ -67,12 +69,12 @@ static void sample_frame_times(const struct fps_totals *last, const struct fps_t
 			return;
 		frame_time[i] = now->frame_time[i] - last->frame_time[i];
 	}
-	row->frame_p99_ms = fps_percentile_ms(frame_time, 0.01);
-	row->p99_valid = row->frame_p99_ms > 0;
+	row->sample.frame_p99_ms = fps_percentile_ms(frame_time, 0.01);
+	row->sample.p99_valid = row->sample.frame_p99_ms > 0;
 	row->frame_p50_ms = fps_percentile_ms(frame_time, 0.5);
 	row->frame_max_ms = fps_percentile_ms(frame_time, 0);
 	/* A new longest gap replaces the maximum from the buckets, because the gap is exact. */
-	if (row->p99_valid && now->longest_gap_ns > last->longest_gap_ns)
+	if (row->sample.p99_valid && now->longest_gap_ns > last->longest_gap_ns)
 		row->frame_max_ms = (double)now->longest_gap_ns / 1e6;
 }
 
@@ -84,15 +86,15 @@ static void hold_frame_times(struct monitor_track *track, bool held, struct moni
 {
 	struct monitor_frame_times *reported = &track->reported;
 
-	if (held && !row->p99_valid && reported->p99_ms > 0) {
-		row->p99_valid = true;
-		row->frame_p99_ms = reported->p99_ms;
+	if (held && !row->sample.p99_valid && reported->p99_ms > 0) {
+		row->sample.p99_valid = true;
+		row->sample.frame_p99_ms = reported->p99_ms;
 		row->frame_p50_ms = reported->p50_ms;
 		row->frame_max_ms = reported->max_ms;
 		row->frame_gpu_ms = reported->gpu_ms;
 	}
 	*reported = (struct monitor_frame_times){
-		.p99_ms = row->frame_p99_ms,
+		.p99_ms = row->sample.frame_p99_ms,
 		.p50_ms = row->frame_p50_ms,
 		.max_ms = row->frame_max_ms,
 		.gpu_ms = row->frame_gpu_ms,
@@ -107,7 +109,7 @@ static double counted_s(const struct fps_totals *last, const struct fps_totals *
 			const struct monitor_row *row)
 {
 	if (last->at_ns == 0 || now->at_ns <= last->at_ns)
-		return row->dt_s;
+		return row->sample.dt_s;
 	return (double)(now->at_ns - last->at_ns) / 1e9 * speed;
 }
 
@@ -123,31 +125,32 @@ static void sample_reported_frames(struct monitor_track *track, const struct fps
 				   double period_s, double speed, struct monitor_row *row)
 {
 	const struct fps_totals *last = &track->fps_last;
+	struct sample *sample = &row->sample;
 	uint64_t seen = now->frames - now->reported_frames,
 		 before = last->frames - last->reported_frames;
 
 	row->frames = now->frames;
 	row->present = fps_present_of(now);
-	if (track->fps_primed && last->open > 0 && row->dt_s > 0 &&
-	    row->dt_s <= FPS_STALE_PERIODS * period_s && now->frames >= last->frames &&
+	if (track->fps_primed && last->open > 0 && sample->dt_s > 0 &&
+	    sample->dt_s <= FPS_STALE_PERIODS * period_s && now->frames >= last->frames &&
 	    seen >= before) {
 		double frames =
 			(double)(seen - before) + now->partial_frames - last->partial_frames;
 
-		row->fps_valid = true;
-		row->fps = frames > 0 ? frames / counted_s(last, now, speed, row) : 0;
+		sample->fps_valid = true;
+		sample->fps = frames > 0 ? frames / counted_s(last, now, speed, row) : 0;
 	}
 	if (now->reporting > 0) {
-		row->fps_valid = true;
-		row->fps += now->reported_fps;
+		sample->fps_valid = true;
+		sample->fps += now->reported_fps;
 	}
-	if (row->fps > MONITOR_FPS_MAX) {
-		row->fps_valid = false;
-		row->fps = 0;
+	if (sample->fps > MONITOR_FPS_MAX) {
+		sample->fps_valid = false;
+		sample->fps = 0;
 	}
-	if (row->fps_valid && track->fps_primed)
+	if (sample->fps_valid && track->fps_primed)
 		sample_frame_times(last, now, row);
-	hold_frame_times(track, now->reporting > 0 && row->fps > 0, row);
+	hold_frame_times(track, now->reporting > 0 && sample->fps > 0, row);
 	track->fps_primed = true;
 	track->fps_last = *now;
 }
@@ -156,7 +159,7 @@ static void sample_age(struct monitor_track *track, struct monitor_row *row)
 {
 	uint64_t at_ns = track->last.at_ns;
 
-	if (row->fps_valid || (!track->fps_seen && row->frames > 0))
+	if (row->sample.fps_valid || (!track->fps_seen && row->frames > 0))
 		track->fps_valid_at_ns = at_ns;
 	track->fps_seen |= row->frames > 0;
 	row->fps_seen = track->fps_seen;
@@ -191,17 +194,10 @@ void monitor_sample(struct monitor_track *track, int error, const struct gpu_rea
 		sample_nothing(track, -error, ret_row);
 		return;
 	}
+	ret_row->reading = *reading;
 	if (track->primed && reading->at_ns > track->last.at_ns)
-		ret_row->dt_s = (double)(reading->at_ns - track->last.at_ns) / 1e9;
+		ret_row->sample.dt_s = (double)(reading->at_ns - track->last.at_ns) / 1e9;
 	sample_busy(&track->last, reading, ret_row);
-	ret_row->ask = reading->ask;
-	ret_row->cap_valid = reading->cap_valid;
-	ret_row->cap_pct = reading->cap_valid ? reading->cap_pct : 0;
-	ret_row->cap_errno = reading->cap_errno;
-	ret_row->memory_valid = reading->memory_valid;
-	ret_row->memory_bytes = reading->memory_valid ? reading->memory_bytes : 0;
-	ret_row->memory_max_valid = reading->memory_max_valid;
-	ret_row->memory_max_bytes = reading->memory_max_valid ? reading->memory_max_bytes : 0;
 	if (reading->frames_valid)
 		sample_backend_frames(&track->last, reading, ret_row);
 	else if (fps)

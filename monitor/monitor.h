@@ -6,41 +6,27 @@
 #ifndef MONITOR_MONITOR_H
 #define MONITOR_MONITOR_H
 
+#include "base/sample.h"
 #include "gpu/gpu.h"
 #include "monitor/fps/fps.h"
 
 /* Maximum FPS that the programs of a vGPU can report. More FPS are invalid. */
 #define MONITOR_FPS_MAX 1e6
 
-/* The values of one vGPU in one period, for the policy, REST and the history. */
+/* The sample of one vGPU in one period, its reading, and what only monitor/ knows. */
 struct monitor_row {
-	double dt_s; /* length of the period by the GPU clock; 0 in the first period */
-	bool busy_valid;
-	uint64_t busy_ns; /* cumulative */
-	double load;	  /* busy time / dt, as a fraction of the GPU */
-	double util;	  /* busy time / allotted time */
-	bool cap_valid;
-	int cap_pct;   /* cap in force on the GPU; 0: no limit */
-	int cap_errno; /* why the cap could not be read (positive errno); 0: no error */
-	bool fps_valid;
-	double fps;
-	bool p99_valid;
-	double frame_p99_ms;
-	double frame_p50_ms; /* median; 0: no reported frames */
-	double frame_max_ms; /* maximum; 0: no reported frames */
-	double frame_gpu_ms; /* mean GPU time of a frame; 0: not measured */
-	bool fps_seen;	     /* at least one frame was counted */
-	double fps_age_s;    /* time since the last valid FPS, if fps_seen */
-	uint64_t frames;     /* cumulative */
-	enum gpu_ask ask;    /* at the reading */
+	struct sample sample;
+	struct gpu_reading reading; /* all members are 0 if it failed */
+	double frame_p50_ms;	    /* median; 0: no reported frames */
+	double frame_max_ms;	    /* maximum; 0: no reported frames */
+	double frame_gpu_ms;	    /* mean GPU time of a frame; 0: not measured */
+	bool fps_seen;		    /* at least one frame was counted */
+	double fps_age_s;	    /* time since the last valid FPS, if fps_seen */
+	uint64_t frames;	    /* cumulative; counted by the backend or by the programs */
 	/* of the programs that report frames; FPS_PRESENT_UNKNOWN if the backend counts them */
 	enum fps_present present;
-	bool memory_valid;
-	uint64_t memory_bytes; /* device memory in use */
-	bool memory_max_valid;
-	uint64_t memory_max_bytes; /* limit of the host, not of the contract */
-	bool gone;		   /* the vGPU no longer exists */
-	int read_errno;		   /* reason for an invalid busy time (positive errno), or 0 */
+	bool gone;	/* the vGPU no longer exists */
+	int read_errno; /* reason for an invalid busy time (positive errno), or 0 */
 };
 
 /* Frame times of one period; 0: unknown. */

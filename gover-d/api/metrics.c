@@ -253,7 +253,7 @@ static double memory_limit(const struct vgpu *v)
 {
 	if (v->contract.memory_mib > 0)
 		return v->contract.memory_mib * 1048576.0;
-	return v->row.memory_max_valid ? (double)v->row.memory_max_bytes : NAN;
+	return v->row.reading.memory_max_valid ? (double)v->row.reading.memory_max_bytes : NAN;
 }
 
 /*
@@ -372,33 +372,34 @@ static double share_error(const struct vgpu_tally *tally)
 	TWIN(gover_vgpu_load_ratio, gover_vgpu_load_percent,                                       \
 	     "GPU time used by the vGPU, as a fraction of the whole GPU.",                         \
 	     "GPU time used by the vGPU, in percent of the whole GPU.",                            \
-	     v->row.busy_valid ? 100 * v->row.load : NAN)                                          \
+	     v->row.sample.busy_valid ? 100 * v->row.sample.load : NAN)                            \
 	TWIN(gover_vgpu_utilization_ratio, gover_vgpu_utilization_percent,                         \
 	     "GPU time used by the vGPU, as a fraction of the allotted time.",                     \
 	     "GPU time used by the vGPU, in percent of the allotted time.",                        \
-	     v->row.busy_valid ? 100 * v->row.util : NAN)                                          \
+	     v->row.sample.busy_valid ? 100 * v->row.sample.util : NAN)                            \
 	METRIC(gover_vgpu_busy_seconds_total, counter, "GPU time used by the vGPU.",               \
-	       v->row.busy_valid ? (double)v->row.busy_ns / NS_PER_S : NAN)                        \
+	       v->row.sample.busy_valid ? (double)v->row.reading.busy_ns / NS_PER_S : NAN)         \
 	METRIC(gover_vgpu_frames_total, counter, "Frames presented by the vGPU.",                  \
 	       v->row.fps_seen ? (double)v->row.frames : NAN, .delivers = FRAMES)                  \
 	METRIC(gover_vgpu_fps, gauge, "Frame rate of the vGPU.",                                   \
-	       v->row.fps_valid ? v->row.fps : NAN, .delivers = FRAMES)                            \
+	       v->row.sample.fps_valid ? v->row.sample.fps : NAN, .delivers = FRAMES)              \
 	METRIC(gover_vgpu_target_fps, gauge, "Promised frame rate; 0: no promise.",                \
 	       v->contract.terms.target_fps, .delivers = FRAMES)                                   \
 	METRIC(gover_vgpu_work_units_total, counter, "Units of work finished by the vGPU.",        \
 	       v->row.fps_seen ? (double)v->row.frames : NAN, .delivers = WORK)                    \
 	METRIC(gover_vgpu_rate, gauge, "Units of work per second of the vGPU.",                    \
-	       v->row.fps_valid ? v->row.fps : NAN, .delivers = WORK)                              \
+	       v->row.sample.fps_valid ? v->row.sample.fps : NAN, .delivers = WORK)                \
 	METRIC(gover_vgpu_target_rate, gauge, "Promised units of work per second; 0: no promise.", \
 	       v->contract.target_rate, .delivers = WORK)                                          \
 	METRIC(gover_vgpu_memory_bytes, gauge, "Device memory used by the vGPU.",                  \
-	       v->row.memory_valid ? (double)v->row.memory_bytes : NAN)                            \
+	       v->row.reading.memory_valid ? (double)v->row.reading.memory_bytes : NAN)            \
 	METRIC(gover_vgpu_memory_limit_bytes, gauge,                                               \
 	       "Limit of device memory of the vGPU; no line: no limit.", memory_limit(v))          \
 	METRIC(gover_vgpu_frame_p50_seconds, gauge, "Median frame time.",                          \
 	       v->row.frame_p50_ms > 0 ? v->row.frame_p50_ms / 1000 : NAN, .delivers = FRAMES)     \
 	METRIC(gover_vgpu_frame_p99_seconds, gauge, "99th percentile of the frame time.",          \
-	       v->row.p99_valid ? v->row.frame_p99_ms / 1000 : NAN, .delivers = FRAMES)            \
+	       v->row.sample.p99_valid ? v->row.sample.frame_p99_ms / 1000 : NAN,                  \
+	       .delivers = FRAMES)                                                                 \
 	METRIC(gover_vgpu_frame_max_seconds, gauge, "Longest frame time.",                         \
 	       v->row.frame_max_ms > 0 ? v->row.frame_max_ms / 1000 : NAN, .delivers = FRAMES)     \
 	METRIC(gover_vgpu_frame_gpu_seconds, gauge, "Mean GPU time per frame.",                    \

@@ -217,14 +217,16 @@ static json_t *positive(double value)
 /* Adds what the vGPU delivers: frames, or units of work. The members of the other kind are null. */
 static void add_deliveries(json_t *o, const struct monitor_row *row, bool work)
 {
+	const struct sample *sample = &row->sample;
 	bool frames = !work;
 	json_t *count = json_integer((json_int_t)row->frames);
 
-	encode_add_rate(o, "fps", "rate", work, row->fps_valid ? row->fps : NAN);
+	encode_add_rate(o, "fps", "rate", work, sample->fps_valid ? sample->fps : NAN);
 	json_encode_add(o, "fps_age_s",
 			json_encode_number(frames && row->fps_seen ? row->fps_age_s : NAN));
-	json_encode_add(o, "frame_p99_ms",
-			json_encode_number(frames && row->p99_valid ? row->frame_p99_ms : NAN));
+	json_encode_add(
+		o, "frame_p99_ms",
+		json_encode_number(frames && sample->p99_valid ? sample->frame_p99_ms : NAN));
 	json_encode_add(o, "frame_p50_ms", positive(frames ? row->frame_p50_ms : 0));
 	json_encode_add(o, "frame_max_ms", positive(frames ? row->frame_max_ms : 0));
 	json_encode_add(o, "frame_gpu_ms", positive(frames ? row->frame_gpu_ms : 0));
@@ -234,19 +236,21 @@ static void add_deliveries(json_t *o, const struct monitor_row *row, bool work)
 
 static void add_sample(json_t *o, const struct vgpu *vgpu, bool work)
 {
-	const struct monitor_row *row = &vgpu->row;
+	const struct sample *sample = &vgpu->row.sample;
+	const struct gpu_reading *reading = &vgpu->row.reading;
 
 	json_encode_add(o, "cap_pct", json_integer(vgpu->cap.pct));
 	json_encode_add(o, "expected_cap_pct", json_integer(vgpu->cap.expected_pct));
-	json_encode_add(o, "load_pct", percent_if(row->busy_valid, row->load));
-	json_encode_add(o, "util_pct", percent_if(row->busy_valid, row->util));
-	add_deliveries(o, row, work);
-	json_encode_add(
-		o, "memory_used_mib",
-		json_encode_number(row->memory_valid ? (double)row->memory_bytes / MIB : NAN));
-	json_encode_add(o, "memory_max_mib",
+	json_encode_add(o, "load_pct", percent_if(sample->busy_valid, sample->load));
+	json_encode_add(o, "util_pct", percent_if(sample->busy_valid, sample->util));
+	add_deliveries(o, &vgpu->row, work);
+	json_encode_add(o, "memory_used_mib",
 			json_encode_number(
-				row->memory_max_valid ? (double)row->memory_max_bytes / MIB : NAN));
+				reading->memory_valid ? (double)reading->memory_bytes / MIB : NAN));
+	json_encode_add(o, "memory_max_mib",
+			json_encode_number(reading->memory_max_valid
+						   ? (double)reading->memory_max_bytes / MIB
+						   : NAN));
 	json_encode_add(o, "short", json_boolean(vgpu->view.short_of_target));
 	json_encode_add(o, "overloaded", json_boolean(vgpu->view.overloaded));
 	json_encode_add(o, "broken", json_boolean(vgpu->view.broken));

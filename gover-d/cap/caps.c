@@ -227,7 +227,7 @@ static void rewrite_cap(struct caps *caps, struct host_gpu *gpu, struct vgpu *v,
 {
 	int last_pct = v->cap.expected_pct;
 
-	cap_take(&v->cap, v->row.cap_pct);
+	cap_take(&v->cap, v->row.reading.cap_pct);
 	if (gpu->mode != GPU_MODE_OBSERVE)
 		(void)actuate_cap(&caps->actuator, gpu, v, cap_percent(last_pct), "lease", now);
 }
@@ -241,7 +241,7 @@ void caps_check_sample(struct caps *caps, struct host_gpu *gpu, struct vgpu *v, 
 	if (!v->device)
 		return;
 	cap_update_wait(&v->cap, now.mono_ns);
-	if (!v->row.cap_valid) {
+	if (!v->row.reading.cap_valid) {
 		/* If this tick renews the lease, the next one cannot know that it had ended. */
 		cap_set_unknown(&v->cap, lease_may_be_over(caps, gpu, v, gap, read_end_ns(now)));
 		if (v->cap.unknown)
@@ -250,13 +250,13 @@ void caps_check_sample(struct caps *caps, struct host_gpu *gpu, struct vgpu *v, 
 	}
 	lease_over = lease_may_be_over(caps, gpu, v, gap, v->cap_read_ns);
 	cap_set_unknown(&v->cap, false);
-	origin = settle_adopted(caps, gpu, v, v->row.cap_pct, lease_over, now);
+	origin = settle_adopted(caps, gpu, v, v->row.reading.cap_pct, lease_over, now);
 	if (origin == CAP_OWN) {
-		cap_note_reading(&v->cap, v->row.cap_pct);
+		cap_note_reading(&v->cap, v->row.reading.cap_pct);
 	} else if (origin == CAP_INITIAL) {
 		rewrite_cap(caps, gpu, v, now);
 	} else if (origin == CAP_UNKNOWN) { /* the next period tries again */
-		cap_assume(&v->cap, cap_percent(v->row.cap_pct));
+		cap_assume(&v->cap, cap_percent(v->row.reading.cap_pct));
 		cap_set_unknown(&v->cap, true);
 		host_gpu_check_caps(gpu);
 	}

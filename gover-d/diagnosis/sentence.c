@@ -80,9 +80,9 @@ static const struct vgpu *heaviest_excess(const struct subject *s)
 	double most = 0;
 
 	for (const struct vgpu *v = s->gpu->vgpus; v; v = v->next) {
-		double excess = 100 * v->row.load - v->cap.pct;
+		double excess = 100 * v->row.sample.load - v->cap.pct;
 
-		if (v == s->vgpu || !v->device || !v->row.busy_valid || excess <= most)
+		if (v == s->vgpu || !v->device || !v->row.sample.busy_valid || excess <= most)
 			continue;
 		most = excess;
 		worst = v;
@@ -97,7 +97,7 @@ static void add_caps_not_enforced(const struct subject *s, struct diagnosis *d)
 	ADD(d, "the scheduler of GPU %s does not enforce the caps", gpu_of(s));
 	if (other)
 		ADD(d, " (vGPU %s uses %.0f %% of the GPU with a cap of %d %%)", other->contract.id,
-		    100 * other->row.load, other->cap.pct);
+		    100 * other->row.sample.load, other->cap.pct);
 	FIX(d, "enable the vGPU scheduler of GPU %s", gpu_of(s));
 	COMMAND(d, "gover-ctl doctor");
 }

@@ -106,16 +106,16 @@ void ledger_count_sample(const struct tick *tick, const struct host_gpu *gpu, st
 			 struct instant now)
 {
 	struct vgpu_tally *t = &v->tally;
-	double dt_s = v->row.dt_s;
+	double dt_s = v->row.sample.dt_s;
 
 	if (t->since_ms == 0)
 		t->since_ms = now.wall_ms;
-	if (v->row.busy_valid) {
+	if (v->row.sample.busy_valid) {
 		t->seen_s += dt_s;
 		if (v->view.broken)
 			t->broken_s += dt_s;
-		if (v->row.util * 100 > tick->settings->params.overload_pct) {
-			double error_pct = v->row.load * 100 - v->sampled_cap_pct;
+		if (v->row.sample.util * 100 > tick->settings->params.overload_pct) {
+			double error_pct = v->row.sample.load * 100 - v->sampled_cap_pct;
 
 			/* With guarantees, a load above the cap is not an error. */
 			if (error_pct > 0 && gpu->traits.guarantees)
@@ -124,9 +124,9 @@ void ledger_count_sample(const struct tick *tick, const struct host_gpu *gpu, st
 			t->cap_error_pct_s += dt_s * fabs(error_pct);
 		}
 	}
-	if (v->row.fps_valid) {
+	if (v->row.sample.fps_valid) {
 		t->fps_s += dt_s;
-		t->fps_sum_s += dt_s * v->row.fps;
+		t->fps_sum_s += dt_s * v->row.sample.fps;
 	}
 }
 
@@ -256,8 +256,8 @@ static void count_vgpu(struct tick *tick, struct vgpu *v, bool fits, double dt_s
 		ledger_flush_vgpu(tick, v);
 	memcpy(v->ledger.flavor, flavor.name, sizeof(v->ledger.flavor));
 	earn(&now, &flavor, cap_s);
-	if (v->view.broken && v->row.busy_valid)
-		owe(&now, &flavor, v->row.dt_s);
+	if (v->view.broken && v->row.sample.busy_valid)
+		owe(&now, &flavor, v->row.sample.dt_s);
 	tick->host->revenue += now.revenue;
 	tick->host->penalty += now.penalty;
 	earn(&v->ledger.sold, &flavor, cap_s);

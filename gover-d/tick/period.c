@@ -219,13 +219,14 @@ static bool sample_gpu(struct tick *tick, struct host_gpu *gpu, const struct gpu
 		}
 		attached = true;
 		/* The first reading is not stale, because busy time needs two readings. */
-		if (sweep && !v->row.busy_valid && (v->row.read_errno || v->row.dt_s > 0))
+		if (sweep && !v->row.sample.busy_valid &&
+		    (v->row.read_errno || v->row.sample.dt_s > 0))
 			gpu->telemetry_valid = false;
 	}
 	if (gpu->list_errno && !attached) /* for example, its driver was removed */
 		gpu->telemetry_valid = false;
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
-		if (v->device && v->row.busy_valid)
+		if (v->device && v->row.sample.busy_valid)
 			v->read_ns = v->cap_read_ns;
 	if (sweep && gpu->telemetry_valid)
 		gpu->telemetry_at_ns = now.mono_ns;
@@ -284,11 +285,11 @@ static void decide(struct tick *tick, struct host_gpu *gpu, bool gap, bool answe
 static void count_period(const struct host_gpu *gpu, const struct vgpu *v,
 			 struct offer_period *period)
 {
-	if (!v->row.busy_valid)
+	if (!v->row.sample.busy_valid)
 		return;
-	period->watched_s += v->row.dt_s;
+	period->watched_s += v->row.sample.dt_s;
 	if (offer_counts_broken(&gpu->view, &v->view))
-		period->broken_s += v->row.dt_s;
+		period->broken_s += v->row.sample.dt_s;
 }
 
 static bool has_unsold_since(const struct host_gpu *gpu, int64_t since_ms)

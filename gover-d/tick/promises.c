@@ -9,9 +9,9 @@
 /* What a backend sees is certain; what a program reports is a hint. */
 static enum service_ask what_it_asks(const struct monitor_row *row)
 {
-	if (row->ask == GPU_ASK_NOTHING)
+	if (row->reading.ask == GPU_ASK_NOTHING)
 		return SERVICE_ASK_NOTHING;
-	if (row->ask == GPU_ASK_WORK || row->present == FPS_PRESENT_WAITS)
+	if (row->reading.ask == GPU_ASK_WORK || row->present == FPS_PRESENT_WAITS)
 		return SERVICE_ASK_WAITS;
 	return row->present == FPS_PRESENT_OUTSIDE ? SERVICE_ASK_OUTSIDE : SERVICE_ASK_UNKNOWN;
 }
@@ -19,13 +19,14 @@ static enum service_ask what_it_asks(const struct monitor_row *row)
 static void read_service(const struct host_gpu *gpu, struct vgpu *v)
 {
 	struct service_vgpu *service = &v->promise.service;
+	const struct sample *sample = &v->row.sample;
 
-	service->dt_s = v->row.dt_s;
+	service->dt_s = sample->dt_s;
 	service->target = v->found ? 0 : host_terms(gpu, &v->contract).target_fps;
-	service->rate_valid = v->row.fps_valid;
-	service->rate = v->row.fps;
-	service->busy_valid = v->row.busy_valid;
-	service->load = v->row.load;
+	service->rate_valid = sample->fps_valid;
+	service->rate = sample->fps;
+	service->busy_valid = sample->busy_valid;
+	service->load = sample->load;
 	service->delivered = v->row.fps_seen;
 	service->ask = what_it_asks(&v->row);
 }
@@ -34,11 +35,11 @@ static void read_service(const struct host_gpu *gpu, struct vgpu *v)
 static void note_reporter(struct tick *tick, const struct host_gpu *gpu, struct vgpu *v,
 			  struct instant now)
 {
-	if (v->reported && !v->row.fps_valid && v->promise.service.target > 0)
+	if (v->reported && !v->row.sample.fps_valid && v->promise.service.target > 0)
 		selling_close(tick->sales, gpu, now,
 			      "the frame reports of the programs of vGPU %s have ended",
 			      v->contract.id);
-	v->reported = v->row.fps_valid;
+	v->reported = v->row.sample.fps_valid;
 }
 
 void promises_read_service(struct tick *tick, struct host_gpu *gpu, bool late, struct instant now)
@@ -77,7 +78,7 @@ void promises_judge(struct tick *tick, struct host_gpu *gpu, struct instant now)
 		struct vgpu *v = round->viewed[i];
 
 		vgpus[i] = &v->promise;
-		v->promise.dt_s = v->row.dt_s;
+		v->promise.dt_s = v->row.sample.dt_s;
 		v->promise.foreign = v->cap.foreign;
 		v->promise.write_failed = v->write_errno || round_failed_lately(v, now);
 	}

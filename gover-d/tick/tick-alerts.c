@@ -56,7 +56,7 @@ static void hold_policy_conditions(struct tick *tick, const struct host_gpu *hos
 	const char *unit = terms.counts_work ? "units/s" : "frames per second";
 	int digits = terms.counts_work && terms.target_fps < 10 ? 2 : 1;
 	unsigned int c = v->view.conditions;
-	double util_pct = v->row.util * 100;
+	double util_pct = v->row.sample.util * 100;
 
 	if (v->view.in_doubt)
 		alerts_mark_unknown(tick->recorder->alerts, BUSY_TIME_ALERTS, gpu, id);
@@ -67,7 +67,7 @@ static void hold_policy_conditions(struct tick *tick, const struct host_gpu *hos
 	if ((c & POLICY_CONTRACT_LIMIT) && host_gpu->traits.observes)
 		alerts_hold(tick->recorder->alerts, ALERT_CONTRACT_LIMIT, gpu, v, ms,
 			    "vGPU %s uses %.1f %% of the GPU, and its contract is %d %%", id,
-			    v->row.load * 100, terms.initial_cap_pct);
+			    v->row.sample.load * 100, terms.initial_cap_pct);
 	else if (c & POLICY_CONTRACT_LIMIT)
 		alerts_hold(tick->recorder->alerts, ALERT_CONTRACT_LIMIT, gpu, v, ms,
 			    "vGPU %s uses %.1f %% of its cap of %d %%, which is its full contract "
@@ -134,10 +134,10 @@ static void hold_vgpu_conditions(struct tick *tick, const struct host_gpu *host_
 		hold_promise_broken(tick, host_gpu, v, ms);
 	if (v->cap.foreign && v->contract.held)
 		caps_hold_foreign_alert(tick->recorder->alerts, gpu, v, ms);
-	if (v->device && v->row.cap_errno)
+	if (v->device && v->row.reading.cap_errno)
 		alerts_hold(tick->recorder->alerts, ALERT_CAP_UNREADABLE, gpu, v, ms,
 			    "the cap of vGPU %s cannot be read: %s; it was %d %%", id,
-			    strerror(v->row.cap_errno), v->cap.pct);
+			    strerror(v->row.reading.cap_errno), v->cap.pct);
 	if (v->device && v->cap.waits)
 		alerts_hold(tick->recorder->alerts, ALERT_WRITE_FAILED, gpu, v, ms,
 			    "the driver does not keep the cap of vGPU %s: %d %% was written and "

@@ -51,15 +51,15 @@ struct run {
 static void check_row(const struct run *run, const struct monitor_row *row)
 {
 	/* A frame may have waited for its GPU since before the last reading. */
-	double gpu_max_ms = (row->dt_s * 1e9 + (double)FPS_GPU_LATE_NS) / 1e6;
+	double gpu_max_ms = (row->sample.dt_s * 1e9 + (double)FPS_GPU_LATE_NS) / 1e6;
 
-	FUZZ_CHECK(row->fps >= 0 && row->fps <= MONITOR_FPS_MAX);
-	FUZZ_CHECK(row->frame_p50_ms >= 0 && row->frame_p50_ms <= row->frame_p99_ms);
-	FUZZ_CHECK(row->frame_p99_ms < 10000); /* the last bucket */
+	FUZZ_CHECK(row->sample.fps >= 0 && row->sample.fps <= MONITOR_FPS_MAX);
+	FUZZ_CHECK(row->frame_p50_ms >= 0 && row->frame_p50_ms <= row->sample.frame_p99_ms);
+	FUZZ_CHECK(row->sample.frame_p99_ms < 10000); /* the last bucket */
 	FUZZ_CHECK(row->frame_max_ms >= 0 && row->frame_max_ms <= (double)run->now_ns / 1e6);
 	FUZZ_CHECK(row->frame_gpu_ms >= 0 && row->frame_gpu_ms <= gpu_max_ms);
 	FUZZ_CHECK(row->present >= FPS_PRESENT_UNKNOWN && row->present <= FPS_PRESENT_WAITS);
-	FUZZ_CHECK(!row->busy_valid && !row->cap_valid);
+	FUZZ_CHECK(!row->sample.busy_valid && !row->reading.cap_valid);
 }
 
 /* A tick of the daemon, @elapsed_ns after the last. */

@@ -150,11 +150,11 @@ static void count_vgpu(void *userdata, const char *id, int initial_cap_pct)
 
 static void check_sample(const struct monitor_row *row, double dt_s)
 {
-	FUZZ_CHECK(row->cap_pct >= 0 && row->cap_pct <= 100);
-	if (!row->busy_valid)
+	if (!row->sample.busy_valid)
 		return;
-	FUZZ_CHECK(isfinite(row->load) && row->load >= 0 && row->load <= 1.5 + 0.2 / dt_s);
-	FUZZ_CHECK(isfinite(row->util) && row->util >= 0);
+	FUZZ_CHECK(isfinite(row->sample.load) && row->sample.load >= 0 &&
+		   row->sample.load <= 1.5 + 0.2 / dt_s);
+	FUZZ_CHECK(isfinite(row->sample.util) && row->sample.util >= 0);
 }
 
 static void sample(struct gpu_vgpu *vgpu, struct monitor_track *track, uint64_t now_ns)

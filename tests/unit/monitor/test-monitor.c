@@ -12,7 +12,7 @@
 
 #define PERIOD_S 1.0
 
-struct sample {
+struct swept {
 	int result;
 	struct gpu_reading reading;
 };
@@ -47,7 +47,7 @@ static void check_busy(const struct busy_row *rows, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		const struct busy_row *b = &rows[i];
-		struct sample vgpu = {.result = b->result};
+		struct swept vgpu = {.result = b->result};
 		struct monitor_row row;
 
 		vgpu.reading = (struct gpu_reading){
@@ -60,16 +60,17 @@ static void check_busy(const struct busy_row *rows, size_t n)
 		};
 		print_message("# row %zu\n", i);
 		monitor_sample(&track, vgpu.result, &vgpu.reading, NULL, PERIOD_S, 1, &row);
-		check("dt", b->dt_s, true, row.dt_s);
-		check("load", b->load, row.busy_valid, row.load);
-		check("util", b->util, row.busy_valid, row.util);
+		check("dt", b->dt_s, true, row.sample.dt_s);
+		check("load", b->load, row.sample.busy_valid, row.sample.load);
+		check("util", b->util, row.sample.busy_valid, row.sample.util);
 		assert_int_equal(row.read_errno, b->read_errno);
 		assert_int_equal(row.gone, b->result == -ENODEV);
-		assert_int_equal(row.cap_valid, b->result == 0 && b->cap >= 0);
-		assert_int_equal(row.cap_pct, row.cap_valid ? b->cap : 0);
-		if (row.busy_valid)
-			assert_int_equal(row.busy_ns, ns(b->busy_s));
-		assert_false(row.fps_valid || row.p99_valid || row.fps_seen);
+		assert_int_equal(row.reading.cap_valid, b->result == 0 && b->cap >= 0);
+		if (row.reading.cap_valid)
+			assert_int_equal(row.reading.cap_pct, b->cap);
+		if (row.sample.busy_valid)
+			assert_int_equal(row.reading.busy_ns, ns(b->busy_s));
+		assert_false(row.sample.fps_valid || row.sample.p99_valid || row.fps_seen);
 	}
 }
 
@@ -159,7 +160,7 @@ static void check_frames(const struct frames_row *rows, size_t n, bool own)
 	for (size_t i = 0; i < n; i++) {
 		const struct frames_row *f = &rows[i];
 		struct fps_totals totals = {.frames = f->frames, .open = f->open};
-		struct sample vgpu = {.result = f->result};
+		struct swept vgpu = {.result = f->result};
 		bool counted = own && f->open >= 0;
 		struct monitor_row row;
 
@@ -173,11 +174,12 @@ static void check_frames(const struct frames_row *rows, size_t n, bool own)
 		print_message("# row %zu\n", i);
 		monitor_sample(&track, vgpu.result, &vgpu.reading,
 			       own || f->open < 0 ? NULL : &totals, PERIOD_S, 1, &row);
-		check("fps", f->fps, row.fps_valid, row.fps);
+		check("fps", f->fps, row.sample.fps_valid, row.sample.fps);
 		check("age", f->age_s, row.fps_seen, row.fps_age_s);
-		assert_int_equal(row.p99_valid, row.fps_valid && row.fps > 0);
-		if (row.p99_valid)
-			assert_true(row.frame_p99_ms >= 8.4 && row.frame_p99_ms <= 11.9);
+		assert_int_equal(row.sample.p99_valid, row.sample.fps_valid && row.sample.fps > 0);
+		if (row.sample.p99_valid)
+			assert_true(row.sample.frame_p99_ms >= 8.4 &&
+				    row.sample.frame_p99_ms <= 11.9);
 		assert_int_equal(row.frames, f->result == -ENODEV ? 0
 					     : f->result < 0	  ? frames_before
 					     : f->open < 0	  ? 0
@@ -252,7 +254,7 @@ TEST(message_rates_hold_between_messages)
 		{0, 0, 0, 360, 300, NO, 0}, /* exited */
 	};
 	struct monitor_track track = {0};
-	struct sample vgpu = {.reading = {.at_ns = NS_PER_S}};
+	struct swept vgpu = {.reading = {.at_ns = NS_PER_S}};
 	struct monitor_row row;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -269,13 +271,13 @@ TEST(message_rates_hold_between_messages)
 		totals.gpu_frames = rows[i].frames;
 		totals.gpu_time_ns = rows[i].frames * 2000000;
 		monitor_sample(&track, vgpu.result, &vgpu.reading, &totals, PERIOD_S, 1, &row);
-		check("fps", rows[i].fps, row.fps_valid, row.fps);
-		assert_int_equal(row.p99_valid, rows[i].p99_ms > 0);
-		if (row.p99_valid)
-			assert_true(fabs(row.frame_p99_ms - rows[i].p99_ms) < 0.3);
-		assert_true(row.frame_p50_ms == row.frame_p99_ms);
-		assert_true(row.frame_max_ms == row.frame_p99_ms);
-		assert_true(fabs(row.frame_gpu_ms - (row.p99_valid ? 2 : 0)) < 1e-9);
+		check("fps", rows[i].fps, row.sample.fps_valid, row.sample.fps);
+		assert_int_equal(row.sample.p99_valid, rows[i].p99_ms > 0);
+		if (row.sample.p99_valid)
+			assert_true(fabs(row.sample.frame_p99_ms - rows[i].p99_ms) < 0.3);
+		assert_true(row.frame_p50_ms == row.sample.frame_p99_ms);
+		assert_true(row.frame_max_ms == row.sample.frame_p99_ms);
+		assert_true(fabs(row.frame_gpu_ms - (row.sample.p99_valid ? 2 : 0)) < 1e-9);
 		assert_int_equal(row.frames, rows[i].frames);
 		vgpu.reading.at_ns += NS_PER_S;
 	}
@@ -324,7 +326,7 @@ TEST(present_calls_are_known_from_reports_of_all_programs)
 TEST(parts_of_frames_count_at_both_ends_of_a_period)
 {
 	struct monitor_track track = {0};
-	struct sample vgpu = {.reading = {.at_ns = NS_PER_S}};
+	struct swept vgpu = {.reading = {.at_ns = NS_PER_S}};
 	struct monitor_row row;
 
 	for (int i = 0; i < 20; i++) {
@@ -335,14 +337,14 @@ TEST(parts_of_frames_count_at_both_ends_of_a_period)
 
 		monitor_sample(&track, vgpu.result, &vgpu.reading, &totals, 0.21, 1, &row);
 		if (i > 0)
-			check("fps", 60, row.fps_valid, row.fps);
+			check("fps", 60, row.sample.fps_valid, row.sample.fps);
 		vgpu.reading.at_ns += 210 * NS_PER_MS;
 	}
 	/* The program that had begun a frame exits, and another one is connected. */
 	monitor_sample(&track, vgpu.result, &vgpu.reading,
 		       &(struct fps_totals){.frames = 239, .partial_frames = 0, .open = 1}, 0.21, 1,
 		       &row);
-	check("fps", 0, row.fps_valid, row.fps);
+	check("fps", 0, row.sample.fps_valid, row.sample.fps);
 }
 
 /* The GPU's thread reads late in every second period. The frames are counted in time. */
@@ -361,7 +363,7 @@ TEST(a_late_reading_of_the_gpu_changes_no_rate)
 
 			monitor_sample(&track, 0, &reading, &totals, 0.2 * speed, speed, &row);
 			if (i > 0)
-				check("fps", 60.0 / speed, row.fps_valid, row.fps);
+				check("fps", 60.0 / speed, row.sample.fps_valid, row.sample.fps);
 		}
 	}
 }
@@ -396,18 +398,20 @@ TEST(frame_times_cover_one_period)
 {
 	struct monitor_track track = {0};
 	struct fps_totals totals = {.open = 1};
-	struct sample vgpu = {.reading = {.at_ns = NS_PER_S}};
+	struct swept vgpu = {.reading = {.at_ns = NS_PER_S}};
 	struct monitor_row row;
 
 	totals.frames = totals.frame_time[60] = 1000; /* slow frames before the first reading */
 	monitor_sample(&track, vgpu.result, &vgpu.reading, &totals, PERIOD_S, 1, &row);
-	assert_false(row.p99_valid);
+	assert_false(row.sample.p99_valid);
 	vgpu.reading.at_ns += NS_PER_S;
 	totals.frames += 50;
 	totals.frame_time[20] += 50; /* bucket of 3.2 to 3.8 ms */
 	monitor_sample(&track, vgpu.result, &vgpu.reading, &totals, PERIOD_S, 1, &row);
-	assert_true(row.p99_valid && row.frame_p99_ms >= 3.2 && row.frame_p99_ms <= 3.81);
-	assert_true(row.frame_p50_ms == row.frame_p99_ms && row.frame_max_ms == row.frame_p99_ms);
+	assert_true(row.sample.p99_valid && row.sample.frame_p99_ms >= 3.2 &&
+		    row.sample.frame_p99_ms <= 3.81);
+	assert_true(row.frame_p50_ms == row.sample.frame_p99_ms &&
+		    row.frame_max_ms == row.sample.frame_p99_ms);
 	assert_true(row.frame_gpu_ms == 0);
 
 	/*
@@ -425,7 +429,7 @@ TEST(frame_times_cover_one_period)
 		totals.gpu_time_ns += 98 * 2500000ull;
 		monitor_sample(&track, vgpu.result, &vgpu.reading, &totals, PERIOD_S, 1, &row);
 		assert_true(row.frame_p50_ms >= 3.2 && row.frame_p50_ms <= 3.81);
-		assert_true(row.frame_p99_ms >= 6.4 && row.frame_p99_ms <= 7.62);
+		assert_true(row.sample.frame_p99_ms >= 6.4 && row.sample.frame_p99_ms <= 7.62);
 		assert_true(record ? row.frame_max_ms == 107
 				   : row.frame_max_ms >= 102 && row.frame_max_ms <= 122 &&
 					     row.frame_max_ms != 107);
@@ -437,5 +441,5 @@ TEST(frame_times_cover_one_period)
 	totals.frames += 50;
 	totals.frame_time[20]--;
 	monitor_sample(&track, vgpu.result, &vgpu.reading, &totals, PERIOD_S, 1, &row);
-	assert_true(row.fps_valid && !row.p99_valid);
+	assert_true(row.sample.fps_valid && !row.sample.p99_valid);
 }

@@ -50,8 +50,8 @@ TEST(measured_values_do_not_change_the_tag)
 
 	tag_of_a(before);
 	vgpu->cap.pct = 31;
-	vgpu->row.load = 0.5;
-	vgpu->row.busy_valid = true;
+	vgpu->row.sample.load = 0.5;
+	vgpu->row.sample.busy_valid = true;
 	vgpu->tally.steals_in++;
 	tag_of_a(after);
 	assert_string_equal(before, after);

@@ -114,11 +114,11 @@ TEST(an_invalid_value_is_null)
 		assert_true(json_is_null(json_object_get(answer, before[i])));
 	json_decref(answer);
 	vgpu->row = (struct monitor_row){
-		.busy_valid = true,
-		.load = 0.4,
-		.util = NAN,
-		.fps_valid = true,
-		.fps = 59.94049,
+		.sample.busy_valid = true,
+		.sample.load = 0.4,
+		.sample.util = NAN,
+		.sample.fps_valid = true,
+		.sample.fps = 59.94049,
 	};
 	expect_reply("GET /v1/vgpus/a", NULL, 200,
 		     "{'load_pct': 40.0, 'util_pct': null, 'fps': 59.94}");
@@ -126,7 +126,7 @@ TEST(an_invalid_value_is_null)
 
 TEST(numbers_have_no_needless_digits)
 {
-	stand_in_find("a")->row = (struct monitor_row){.fps_valid = true, .fps = 0.1};
+	stand_in_find("a")->row = (struct monitor_row){.sample.fps_valid = true, .sample.fps = 0.1};
 	assert_non_null(strstr(ask("GET /v1/vgpus/a", NULL)->text->data, "\"fps\":0.1,"));
 }
 

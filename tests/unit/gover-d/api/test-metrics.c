@@ -119,13 +119,13 @@ TEST(the_text_is_well_formed)
 {
 	assert_wellformed(scrape());
 	stand_in_find("a")->row = (struct monitor_row){
-		.busy_valid = true,
-		.load = INFINITY,
-		.util = NAN,
-		.fps_valid = true,
-		.fps = 1e9,
-		.p99_valid = true,
-		.frame_p99_ms = 16.7,
+		.sample.busy_valid = true,
+		.sample.load = INFINITY,
+		.sample.util = NAN,
+		.sample.fps_valid = true,
+		.sample.fps = 1e9,
+		.sample.p99_valid = true,
+		.sample.frame_p99_ms = 16.7,
 		.fps_seen = true,
 		.frames = 123456789,
 	};
@@ -168,9 +168,9 @@ TEST(values_equal_those_of_the_host)
 	manager->host.gpus[0].util_pct = 61.5;
 	vgpu->cap.pct = 37;
 	vgpu->row = (struct monitor_row){
-		.busy_valid = true,
-		.load = 0.3,
-		.busy_ns = 2500000000,
+		.sample.busy_valid = true,
+		.sample.load = 0.3,
+		.reading.busy_ns = 2500000000,
 		.fps_seen = true,
 		.frames = 77,
 	};
@@ -481,11 +481,11 @@ TEST(a_gpu_that_counts_work_has_rates)
 	manager->host.gpus[0].traits.unit = GPU_WORK;
 	vgpu->contract.target_rate = 40;
 	vgpu->contract.memory_mib = 4;
-	vgpu->row.memory_valid = true;
-	vgpu->row.memory_bytes = 3 << 20;
+	vgpu->row.reading.memory_valid = true;
+	vgpu->row.reading.memory_bytes = 3 << 20;
 	vgpu->row.frames = 77;
-	vgpu->row.fps_seen = vgpu->row.fps_valid = true;
-	vgpu->row.fps = 31.5;
+	vgpu->row.fps_seen = vgpu->row.sample.fps_valid = true;
+	vgpu->row.sample.fps = 31.5;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char line[128];
 
@@ -498,8 +498,8 @@ TEST(a_gpu_that_counts_work_has_rates)
 	}
 	/* the limit of the host, if the contract has none */
 	vgpu->contract.memory_mib = 0;
-	vgpu->row.memory_max_valid = true;
-	vgpu->row.memory_max_bytes = 5 << 20;
+	vgpu->row.reading.memory_max_valid = true;
+	vgpu->row.reading.memory_max_bytes = 5 << 20;
 	manager->generation++;
 	assert_true(has_line(scrape(), "gover_vgpu_memory_limit_bytes{gpu=\"gpu0\",vgpu=\"a\","
 				       "vm=\"vm-a\"} 5242880"));
@@ -561,7 +561,8 @@ TEST(each_percentage_has_a_ratio)
 	manager->host.gpus[0].telemetry_valid = true;
 	manager->host.gpus[0].view.total_load = 0.25;
 	vgpu->cap.pct = 37;
-	vgpu->row = (struct monitor_row){.busy_valid = true, .load = 0.3, .util = 0.7};
+	vgpu->row = (struct monitor_row){
+		.sample.busy_valid = true, .sample.load = 0.3, .sample.util = 0.7};
 	vgpu->promise.track.seen = true;
 	vgpu->promise.track.want_pct = 31;
 	vgpu->promise.track.burn[PROMISE_HOST] = (struct promise_burn){

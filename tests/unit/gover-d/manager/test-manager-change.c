@@ -396,8 +396,8 @@ TEST(a_reading_contains_the_used_memory)
 	assert_int_equal(sell_with("a", 512), 0);
 	device("a")->memory_bytes = 100 * MIB;
 	tick(1);
-	assert_true(vgpu("a")->row.memory_valid);
-	assert_true(vgpu("a")->row.memory_bytes == 100 * MIB);
+	assert_true(vgpu("a")->row.reading.memory_valid);
+	assert_true(vgpu("a")->row.reading.memory_bytes == 100 * MIB);
 }
 
 TEST(a_gpu_that_cannot_limit_memory_rejects_a_limit)

@@ -497,12 +497,12 @@ TEST(counters_of_the_new_device_begin_anew)
 	start_with_a(true);
 	device("a")->demand = BUSY;
 	tick(20);
-	assert_true(vgpu("a")->row.busy_valid);
+	assert_true(vgpu("a")->row.sample.busy_valid);
 	create_a_again(INITIAL_PCT, INITIAL_PCT);
 	device("a")->busy_ns = 3e12; /* a counter of another origin */
 	tick(1);
-	assert_false(vgpu("a")->row.busy_valid);
+	assert_false(vgpu("a")->row.sample.busy_valid);
 	tick(1);
-	assert_true(vgpu("a")->row.busy_valid);
-	assert_true(vgpu("a")->row.load < 0.01);
+	assert_true(vgpu("a")->row.sample.busy_valid);
+	assert_true(vgpu("a")->row.sample.load < 0.01);
 }

@@ -104,8 +104,8 @@ static void sell_as(const char *id, int cap_pct, const char *flavor, int64_t cre
 static void ten_seconds(const char *broken)
 {
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
-		v->row.busy_valid = true;
-		v->row.dt_s = 10;
+		v->row.sample.busy_valid = true;
+		v->row.sample.dt_s = 10;
 		v->view.broken = strcmp(v->contract.id, broken) == 0;
 	}
 	now.mono_ns += 10 * NS_PER_S;
