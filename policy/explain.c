@@ -69,14 +69,14 @@ static void add_need(const struct policy_params *params, const struct policy_gpu
 		     const struct policy_vgpu *vgpu, struct policy_decision *decision)
 {
 	double gpu_bound_pct = 100 * rules_in_force(params).gpu_bound;
-	double u_pct = 100 * vgpu->util;
+	double u_pct = 100 * vgpu->sample.util;
 	bool work = vgpu->terms.counts_work;
 	int digits = work && vgpu->terms.target_fps < 10 ? 2 : 1;
 
 	reason_add_number(decision, "u_pct", u_pct);
 	reason_add_number(decision, "cap_pct", vgpu->cap_pct);
 	reason_add_number(decision, "overload_pct", params->overload_pct);
-	if (vgpu->terms.target_fps > 0 && vgpu->fps_valid) {
+	if (vgpu->terms.target_fps > 0 && vgpu->sample.fps_valid) {
 		reason_add_number(decision, work ? "rate" : "fps", vgpu->rate);
 		reason_add_number(decision, work ? "target_rate" : "target_fps",
 				  vgpu->terms.target_fps);
@@ -124,7 +124,7 @@ void explain_steal(const struct policy_params *params, const struct policy_gpu *
 	const struct policy_vgpu *donor = &gpu->vgpus[steal->donor];
 
 	add_need(params, gpu, &gpu->vgpus[steal->receiver], decision);
-	reason_add_number(decision, "donor_u_pct", 100 * donor->util);
+	reason_add_number(decision, "donor_u_pct", 100 * donor->sample.util);
 	reason_add_number(decision, "donor_cap_pct", donor->cap_pct);
 	reason_add_number(decision, "unused_pct", steal->unused_pct);
 	reason_add_number(decision, "steal_fraction", params->steal_fraction);
@@ -163,15 +163,15 @@ void explain_severe(const struct policy_gpu *gpu, int n_signals, struct policy_d
 	const struct policy_vgpu *vgpu = &gpu->vgpus[decision->vgpu];
 
 	reason_add_number(decision, "overloaded", n_signals);
-	reason_add_number(decision, "load_pct", 100 * vgpu->load);
-	reason_add_number(decision, "u_pct", 100 * vgpu->util);
+	reason_add_number(decision, "load_pct", 100 * vgpu->sample.load);
+	reason_add_number(decision, "u_pct", 100 * vgpu->sample.util);
 	reason_add_number(decision, "cap_pct", vgpu->cap_pct);
 	reason_add_number(decision, "total_load_pct", 100 * gpu->total_load);
 	reason_add_text(decision,
 			"%d vGPUs are overloaded at the same time, so no cap is moved between "
 			"them; migrating %s would relieve the GPU most: it uses %.1f %% of the GPU "
 			"(all vGPUs: %.1f %%)",
-			n_signals, vgpu->id, 100 * vgpu->load, 100 * gpu->total_load);
+			n_signals, vgpu->id, 100 * vgpu->sample.load, 100 * gpu->total_load);
 }
 
 void explain_newcomer(const struct policy_params *params, const struct policy_gpu *gpu,

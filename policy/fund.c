@@ -18,7 +18,7 @@
  * known. */
 static double unused_pct(const struct policy_params *params, const struct policy_vgpu *vgpu)
 {
-	if (!vgpu->busy_valid)
+	if (!vgpu->sample.busy_valid)
 		return 0;
 	return fmax(0, vgpu->cap_pct - 100 * window_max(vgpu->track, params->fund_window_periods));
 }

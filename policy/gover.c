@@ -111,9 +111,9 @@ static struct steal plan_steal(const struct policy_params *params, const struct 
 	int above_floor = from->cap_pct - policy_floor_pct(params, gpu, &from->terms);
 	struct steal steal = {.receiver = receiver, .donor = donor};
 
-	if (from->held || from->overloaded || !from->busy_valid)
+	if (from->held || from->overloaded || !from->sample.busy_valid)
 		return steal;
-	steal.unused_pct = from->cap_pct * fmax(0, 1 - from->util);
+	steal.unused_pct = from->cap_pct * fmax(0, 1 - from->sample.util);
 	steal.steps = plan_whole_steps(gpu, params->steal_fraction * steal.unused_pct);
 	if (steal.steps == 0 && plan_whole_steps(gpu, steal.unused_pct) > 0) {
 		steal.steps = 1;
@@ -122,7 +122,7 @@ static struct steal plan_steal(const struct policy_params *params, const struct 
 	bound_steal(&steal, plan_whole_steps(gpu, above_floor), STEAL_FLOOR);
 	bound_steal(&steal, signal_room_steps(gpu, &gpu->vgpus[receiver]), STEAL_CEILING);
 	if (rules_in_force(params).donor_below_line) {
-		double needed_pct = 100 * from->load / (params->overload_pct / 100.0);
+		double needed_pct = 100 * from->sample.load / (params->overload_pct / 100.0);
 
 		bound_steal(&steal, plan_whole_steps(gpu, from->cap_pct - needed_pct), STEAL_LINE);
 	}
@@ -138,7 +138,8 @@ static struct steal find_steal(const struct policy_params *params, const struct 
 
 	for (int i = 0; i < gpu->n_vgpus; i++) {
 		const struct policy_vgpu *vgpu = &gpu->vgpus[i];
-		double weight = params->weight_util * vgpu->util + params->weight_qos * vgpu->e;
+		double weight =
+			params->weight_util * vgpu->sample.util + params->weight_qos * vgpu->e;
 		struct steal steal = plan_steal(params, gpu, receiver, i);
 
 		if (steal.steps < 1 || weight > lightest ||
@@ -196,12 +197,12 @@ static int find_heaviest(const struct policy_gpu *gpu)
 	int heaviest = -1;
 
 	for (int i = 0; i < gpu->n_vgpus; i++) {
-		double load = gpu->vgpus[i].load;
+		double load = gpu->vgpus[i].sample.load;
 
-		if (!gpu->vgpus[i].busy_valid)
+		if (!gpu->vgpus[i].sample.busy_valid)
 			continue;
-		if (heaviest < 0 || load > gpu->vgpus[heaviest].load ||
-		    (load == gpu->vgpus[heaviest].load && lower_id(gpu, i, heaviest)))
+		if (heaviest < 0 || load > gpu->vgpus[heaviest].sample.load ||
+		    (load == gpu->vgpus[heaviest].sample.load && lower_id(gpu, i, heaviest)))
 			heaviest = i;
 	}
 	return heaviest;

@@ -45,7 +45,7 @@ bool offer_counts_broken(const struct policy_gpu *gpu, const struct policy_vgpu 
 	int ceiling_pct = policy_ceiling_pct(gpu, &vgpu->terms);
 
 	return vgpu->broken && !vgpu->held && vgpu->cap_pct < ceiling_pct &&
-	       100 * vgpu->load < CONTRACT_USED * ceiling_pct;
+	       100 * vgpu->sample.load < CONTRACT_USED * ceiling_pct;
 }
 
 void offer_claim(struct offer_life *life, uint64_t probation_ends_ns)

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/sample.h"
+
 #define POLICY_VGPUS_MAX     256  /* largest number of vGPUs on one GPU */
 #define POLICY_WINDOW_MAX    300  /* largest number of stored loads of a vGPU (rule 9) */
 #define POLICY_LEVELS	     16	  /* number of levels of demand (policy/qos/demand.h) */
@@ -100,7 +102,8 @@ struct policy_params {
 /*
  * The numbers of a contract. A policy compares the target of a vGPU with its rate, and the unit of
  * both changes no decision: on a GPU that counts units of work instead of frames, target_fps and
- * policy_vgpu.fps are units of work per second. Only texts and names of numbers depend on the unit.
+ * the fps of a sample are units of work per second. Only texts and names of numbers depend on the
+ * unit.
  */
 struct policy_terms {
 	int initial_cap_pct; /* the cap sold, 1..100; also the ceiling unless burst is set */
@@ -210,15 +213,10 @@ struct policy_vgpu {
 	const char *id;
 	struct policy_terms terms;
 	struct policy_track *track;
-	bool held;	 /* an operator fixed the cap: no policy changes it */
-	bool newcomer;	 /* this vGPU claimed an offer and is on probation */
-	int cap_pct;	 /* cap in force now, in whole steps; 100 if there is no limit */
-	bool busy_valid; /* true: load and util are valid */
-	double load;	 /* busy time / period, fraction of the GPU */
-	double util; /* u: busy time / allotted time. POLICY_SHARING_HARD: may exceed 1 slightly.
-			POLICY_SHARING_GUARANTEE: above 1 if the vGPU uses spare time */
-	bool fps_valid;
-	double fps;		     /* rate in the unit of terms.target_fps */
+	bool held;	      /* an operator fixed the cap: no policy changes it */
+	bool newcomer;	      /* this vGPU claimed an offer and is on probation */
+	int cap_pct;	      /* cap in force now, in whole steps; 100 if there is no limit */
+	struct sample sample; /* util is u; fps is in the unit of terms.target_fps */
 	enum policy_service service; /* not POLICY_SERVED: its load is not its demand */
 	/* out */
 	int want_cap_pct;	 /* the decided cap */

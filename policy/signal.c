@@ -30,7 +30,7 @@ static bool has_target(const struct policy_vgpu *vgpu)
 
 static bool is_short(const struct policy_vgpu *vgpu)
 {
-	return has_target(vgpu) && vgpu->fps_valid &&
+	return has_target(vgpu) && vgpu->sample.fps_valid &&
 	       vgpu->terms.target_fps - rate_mean(vgpu) > rate_tolerated(vgpu);
 }
 
@@ -46,18 +46,18 @@ static double ceiling_of(const struct policy_vgpu *vgpu)
 
 double signal_use(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
 {
-	double of_ceiling = vgpu->load / ceiling_of(vgpu);
+	double of_ceiling = vgpu->sample.load / ceiling_of(vgpu);
 
 	if (!guarantees(gpu))
-		return vgpu->util;
-	return gpu->saturated ? fmax(vgpu->util / gpu->held_util, of_ceiling) : of_ceiling;
+		return vgpu->sample.util;
+	return gpu->saturated ? fmax(vgpu->sample.util / gpu->held_util, of_ceiling) : of_ceiling;
 }
 
 bool signal_fills_ceiling(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
 {
 	double near = (gpu->saturated ? SERVED_ENOUGH : NEAR_CEILING) * ceiling_of(vgpu);
 
-	return guarantees(gpu) && vgpu->busy_valid && vgpu->load >= near &&
+	return guarantees(gpu) && vgpu->sample.busy_valid && vgpu->sample.load >= near &&
 	       vgpu->cap_pct / 100.0 < near;
 }
 
@@ -66,23 +66,23 @@ bool signal_fills_ceiling(const struct policy_gpu *gpu, const struct policy_vgpu
 static bool is_above_line(const struct policy_params *params, const struct policy_gpu *gpu,
 			  const struct policy_vgpu *vgpu)
 {
-	return vgpu->busy_valid && signal_use(gpu, vgpu) > params->overload_pct / 100.0;
+	return vgpu->sample.busy_valid && signal_use(gpu, vgpu) > params->overload_pct / 100.0;
 }
 
 static bool all_busy_valid(const struct policy_gpu *gpu)
 {
 	for (int i = 0; i < gpu->n_vgpus; i++)
-		if (!gpu->vgpus[i].busy_valid)
+		if (!gpu->vgpus[i].sample.busy_valid)
 			return false;
 	return true;
 }
 
 bool signal_gpu_bound(double line, const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
 {
-	if (!vgpu->busy_valid || rate_util(vgpu) < line)
+	if (!vgpu->sample.busy_valid || rate_util(vgpu) < line)
 		return false;
 	return !guarantees(gpu) || gpu->total_load >= line || !all_busy_valid(gpu) ||
-	       vgpu->load >= line * ceiling_of(vgpu);
+	       vgpu->sample.load >= line * ceiling_of(vgpu);
 }
 
 int signal_room_steps(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
@@ -120,7 +120,8 @@ static bool is_waking(const struct policy_params *params, const struct policy_gp
 /* Rule 1: a vGPU that meets its target FPS is not overloaded by use. */
 static bool is_excused(const struct rules *rules, const struct policy_vgpu *vgpu)
 {
-	return rules->met_target_excuses && has_target(vgpu) && vgpu->fps_valid && !is_short(vgpu);
+	return rules->met_target_excuses && has_target(vgpu) && vgpu->sample.fps_valid &&
+	       !is_short(vgpu);
 }
 
 enum signal_cause signal_cause(const struct policy_params *params, const struct policy_gpu *gpu,
@@ -146,7 +147,7 @@ static bool is_in_doubt(const struct policy_params *params, const struct policy_
 {
 	struct rules rules = rules_in_force(params);
 
-	if (gpu->gap || !vgpu->busy_valid || vgpu->service != POLICY_SERVED)
+	if (gpu->gap || !vgpu->sample.busy_valid || vgpu->service != POLICY_SERVED)
 		return true;
 	return vgpu->track->short_run > 0 ||
 	       (vgpu->track->overload_run > 0 && !is_excused(&rules, vgpu));
@@ -164,11 +165,12 @@ static bool is_broken(const struct policy_params *params, const struct policy_gp
 {
 	if (vgpu->service == POLICY_STALLED)
 		return true;
-	if (has_target(vgpu) && vgpu->fps_valid)
+	if (has_target(vgpu) && vgpu->sample.fps_valid)
 		return is_short(vgpu) &&
 		       signal_gpu_bound(params->qos_gpu_bound_pct / 100.0, gpu, vgpu);
 	if (guarantees(gpu) &&
-	    (!gpu->saturated || 100 * vgpu->load >= SERVED_ENOUGH * vgpu->terms.initial_cap_pct))
+	    (!gpu->saturated ||
+	     100 * vgpu->sample.load >= SERVED_ENOUGH * vgpu->terms.initial_cap_pct))
 		return false;
 	return is_above_line(params, gpu, vgpu) &&
 	       vgpu->cap_pct + gpu->step_pct <= vgpu->terms.initial_cap_pct &&
@@ -180,9 +182,9 @@ static unsigned int find_conditions(const struct policy_gpu *gpu, const struct p
 {
 	unsigned int conditions = 0;
 
-	if (has_target(vgpu) && !vgpu->fps_valid)
+	if (has_target(vgpu) && !vgpu->sample.fps_valid)
 		conditions |= POLICY_FPS_MISSING;
-	if (vgpu->short_of_target && vgpu->busy_valid && !gpu_bound)
+	if (vgpu->short_of_target && vgpu->sample.busy_valid && !gpu_bound)
 		conditions |= POLICY_QOS_NOT_GPU_BOUND;
 	if (vgpu->overloaded && vgpu->held)
 		conditions |= POLICY_HELD_OVERLOADED;
@@ -205,8 +207,8 @@ static void read_vgpu(const struct policy_params *params, const struct policy_gp
 	track->overload_run =
 		!gpu->gap && is_above_line(params, gpu, vgpu) ? track->overload_run + 1 : 0;
 	track->short_run = !gpu->gap && starved ? track->short_run + 1 : 0;
-	if (vgpu->busy_valid && vgpu->service == POLICY_SERVED)
-		window_add(track, vgpu->load);
+	if (vgpu->sample.busy_valid && vgpu->service == POLICY_SERVED)
+		window_add(track, vgpu->sample.load);
 
 	vgpu->want_cap_pct = vgpu->cap_pct;
 	vgpu->e = starved ? (vgpu->terms.target_fps - vgpu->rate) / vgpu->terms.target_fps : 0;
@@ -228,11 +230,11 @@ static double mean_util(const struct policy_gpu *gpu, double from)
 	for (int i = 0; i < gpu->n_vgpus; i++) {
 		const struct policy_vgpu *vgpu = &gpu->vgpus[i];
 
-		if (!vgpu->busy_valid || vgpu->util < 0.999999 * from ||
+		if (!vgpu->sample.busy_valid || vgpu->sample.util < 0.999999 * from ||
 		    signal_fills_ceiling(gpu, vgpu))
 			continue;
-		used += llround(vgpu->load * 1e9);
-		allotted += llround(vgpu->load / vgpu->util * 1e9);
+		used += llround(vgpu->sample.load * 1e9);
+		allotted += llround(vgpu->sample.load / vgpu->sample.util * 1e9);
 	}
 	return allotted > 0 ? (double)used / (double)allotted : 1;
 }
@@ -247,8 +249,8 @@ static void read_saturation(struct policy_gpu *gpu)
 	long long load_billionths = 0; /* an integer sum does not depend on the order */
 
 	for (int i = 0; i < gpu->n_vgpus; i++)
-		if (gpu->vgpus[i].busy_valid)
-			load_billionths += llround(gpu->vgpus[i].load * 1e9);
+		if (gpu->vgpus[i].sample.busy_valid)
+			load_billionths += llround(gpu->vgpus[i].sample.load * 1e9);
 	gpu->total_load = (double)load_billionths / 1e9;
 	gpu->saturated = guarantees(gpu) && gpu->total_load >= SATURATED;
 	gpu->held_util = gpu->saturated ? fmax(1, mean_util(gpu, mean_util(gpu, 1))) : 1;

@@ -83,13 +83,13 @@ void rate_add(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
 	int wanted;
 
 	rates->periods = 0;
-	if (!vgpu->fps_valid || !is_judged_by_units(vgpu)) {
+	if (!vgpu->sample.fps_valid || !is_judged_by_units(vgpu)) {
 		rates->fill = 0;
 		return;
 	}
-	rates->rate[rates->next] = (float)vgpu->fps;
-	rates->load[rates->next] = vgpu->busy_valid ? (float)vgpu->load : NAN;
-	rates->util[rates->next] = vgpu->busy_valid ? (float)vgpu->util : NAN;
+	rates->rate[rates->next] = (float)vgpu->sample.fps;
+	rates->load[rates->next] = vgpu->sample.busy_valid ? (float)vgpu->sample.load : NAN;
+	rates->util[rates->next] = vgpu->sample.busy_valid ? (float)vgpu->sample.util : NAN;
 	rates->next = (rates->next + 1) % POLICY_RATES_MAX;
 	if (rates->fill < POLICY_RATES_MAX)
 		rates->fill++;
@@ -118,17 +118,17 @@ static double mean(const struct policy_rates *rates, const float values[POLICY_R
 
 double rate_mean(const struct policy_vgpu *vgpu)
 {
-	return mean(&vgpu->track->rates, vgpu->track->rates.rate, vgpu->fps);
+	return mean(&vgpu->track->rates, vgpu->track->rates.rate, vgpu->sample.fps);
 }
 
 double rate_load(const struct policy_vgpu *vgpu)
 {
-	return mean(&vgpu->track->rates, vgpu->track->rates.load, vgpu->load);
+	return mean(&vgpu->track->rates, vgpu->track->rates.load, vgpu->sample.load);
 }
 
 double rate_util(const struct policy_vgpu *vgpu)
 {
-	return mean(&vgpu->track->rates, vgpu->track->rates.util, vgpu->util);
+	return mean(&vgpu->track->rates, vgpu->track->rates.util, vgpu->sample.util);
 }
 
 double rate_tolerated(const struct policy_vgpu *vgpu)

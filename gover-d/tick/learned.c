@@ -49,8 +49,9 @@ static double demand_pct(const struct host_gpu *gpu, const struct policy_vgpu *v
 	double contract_pct = policy_terms_ceiling_pct(&vgpu->terms);
 	bool limited = sample->broken;
 
-	if (vgpu->fps_valid && vgpu->fps > 0 && vgpu->terms.target_fps > 0)
-		return fmin(sample->load_pct * vgpu->terms.target_fps / vgpu->fps, contract_pct);
+	if (vgpu->sample.fps_valid && vgpu->sample.fps > 0 && vgpu->terms.target_fps > 0)
+		return fmin(sample->load_pct * vgpu->terms.target_fps / vgpu->sample.fps,
+			    contract_pct);
 	if (!gpu->traits.guarantees)
 		limited |= sample->util_pct >= LIMITED_UTIL && sample->cap_pct < contract_pct;
 	return limited ? contract_pct : fmin(sample->load_pct, contract_pct);
@@ -63,8 +64,8 @@ static int tolerated_pct(const struct host_gpu *gpu, struct vgpu *v, const struc
 		.id = v->contract.id,
 		.terms = host_terms(gpu, &v->contract),
 		.track = &v->policy,
-		.fps_valid = isfinite(sample->fps),
-		.fps = sample->fps,
+		.sample.fps_valid = isfinite(sample->fps),
+		.sample.fps = sample->fps,
 	};
 
 	if (v->contract.held)

@@ -74,11 +74,7 @@ void round_view(struct tick *tick, struct host_gpu *gpu)
 			.held = v->contract.held || v->cap.waits,
 			.newcomer = strcmp(v->contract.id, newcomer) == 0,
 			.cap_pct = v->cap.pct,
-			.busy_valid = v->row.sample.busy_valid,
-			.load = v->row.sample.load,
-			.util = v->row.sample.util,
-			.fps_valid = v->row.sample.fps_valid,
-			.fps = v->row.sample.fps,
+			.sample = v->row.sample,
 			.service = service_for_policy(&v->promise.service),
 			.want_cap_pct = v->cap.pct,
 		};

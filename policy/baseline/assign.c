@@ -16,7 +16,7 @@
 
 static bool is_fixed(const struct policy_vgpu *vgpu, bool uses_readings)
 {
-	return vgpu->held || (uses_readings && !vgpu->busy_valid);
+	return vgpu->held || (uses_readings && !vgpu->sample.busy_valid);
 }
 
 void assign_begin(const struct policy_params *params, const struct policy_gpu *gpu,
@@ -280,7 +280,8 @@ int waterfill_allocate(struct waterfill_entry *fills, int n, int extra)
 bool probe_is_censored(const struct policy_params *params, const struct policy_gpu *gpu,
 		       const struct policy_vgpu *vgpu)
 {
-	return vgpu->busy_valid && signal_use(gpu, vgpu) > 1.001 * params->overload_pct / 100.0;
+	return vgpu->sample.busy_valid &&
+	       signal_use(gpu, vgpu) > 1.001 * params->overload_pct / 100.0;
 }
 
 /* Rounds up and, like plan_whole_steps(), tolerates a rounding error. */

@@ -156,10 +156,10 @@ static int spare_pct_of(const struct policy_params *params, const struct policy_
 {
 	double line = params->overload_pct / 100.0;
 	double needed_pct = fmax(policy_floor_pct(params, gpu, &view->terms),
-				 line > 0 ? 100 * view->load / line : 100);
+				 line > 0 ? 100 * view->sample.load / line : 100);
 	int steps;
 
-	if (view->held || !view->busy_valid)
+	if (view->held || !view->sample.busy_valid)
 		return 0;
 	steps = plan_whole_steps(gpu, view->cap_pct - needed_pct);
 	return steps > 0 ? steps * gpu->step_pct : 0;
@@ -173,7 +173,7 @@ static int spare_pct_of(const struct policy_params *params, const struct policy_
 		return applies;                       \
 	}
 
-RULE(is_stale, !f->host->telemetry_valid || !f->view->busy_valid)
+RULE(is_stale, !f->host->telemetry_valid || !f->view->sample.busy_valid)
 RULE(is_stalled, f->vgpu->service.state == SERVICE_STALLED)
 
 /* True if another vGPU uses much more than its cap, so that caps guarantee nothing. */
@@ -181,12 +181,12 @@ static bool is_not_enforced(const struct cause_facts *f)
 {
 	for (int i = 0; i < f->gpu->n_vgpus && f->host->hard_caps; i++) {
 		const struct policy_vgpu *other = &f->gpu->vgpus[i];
-		double load_pct = 100 * other->load, limit_pct = other->cap_pct;
+		double load_pct = 100 * other->sample.load, limit_pct = other->cap_pct;
 
 		if (f->gpu->sharing == POLICY_SHARING_GUARANTEE)
 			limit_pct = fmax(limit_pct, policy_terms_ceiling_pct(&other->terms));
-		if (other != f->view && other->busy_valid && load_pct > EXCESS_FACTOR * limit_pct &&
-		    load_pct > limit_pct + EXCESS_PCT)
+		if (other != f->view && other->sample.busy_valid &&
+		    load_pct > EXCESS_FACTOR * limit_pct && load_pct > limit_pct + EXCESS_PCT)
 			return true;
 	}
 	return false;
@@ -207,7 +207,7 @@ static bool is_at_ceiling(const struct cause_facts *f)
 
 	/* Without limits, a vGPU is at its ceiling only if it uses what was sold. */
 	if (f->host->observes)
-		return 100 * f->view->load >= CEILING_USED * ceiling_pct;
+		return 100 * f->view->sample.load >= CEILING_USED * ceiling_pct;
 	return signal_room_steps(f->gpu, f->view) == 0;
 }
 
@@ -299,7 +299,7 @@ static double want_pct(const struct policy_params *params, const struct policy_g
 	double ceiling_pct = policy_ceiling_pct(gpu, &v->terms);
 	double load_pct = 100 * rate_load(v), target = v->terms.target_fps, pct = load_pct;
 
-	if (target > 0 && v->fps_valid && v->rate > 0) {
+	if (target > 0 && v->sample.fps_valid && v->rate > 0) {
 		bool bound = signal_gpu_bound(params->qos_gpu_bound_pct / 100.0, gpu, v);
 
 		if (bound || !v->short_of_target)
@@ -320,17 +320,17 @@ static void read_demand(const struct policy_params *params, const struct policy_
 	bool estimated = false;
 	double pct;
 
-	if (vgpu->dt_s > 0 && v->busy_valid) {
+	if (vgpu->dt_s > 0 && v->sample.busy_valid) {
 		pct = want_pct(params, gpu, v, &estimated);
-		approach(&t->load_pct, 100 * v->load, weight);
+		approach(&t->load_pct, 100 * v->sample.load, weight);
 		approach(&t->want_pct, pct, weight);
-		approach(&t->sure_pct, estimated ? 100 * v->load : pct, weight);
+		approach(&t->sure_pct, estimated ? 100 * v->sample.load : pct, weight);
 		t->seen = true;
 	}
-	if (vgpu->dt_s > 0 && v->fps_valid) {
+	if (vgpu->dt_s > 0 && v->sample.fps_valid) {
 		approach(&t->rate, v->rate, t->rate_seen ? weight_of(vgpu->dt_s, MEAN_S) : 1);
 		t->rate_seen = true;
-	} else if (!v->fps_valid) {
+	} else if (!v->sample.fps_valid) {
 		t->rate_seen = false;
 	}
 	host->wanted_pct += t->want_pct;
@@ -343,7 +343,8 @@ static void read_demand(const struct policy_params *params, const struct policy_
 /* A vGPU that draws nothing and uses no GPU time has paused. */
 static bool is_idle(const struct policy_vgpu *v)
 {
-	return v->busy_valid && v->load < IDLE_LOAD && v->fps_valid && v->rate <= 0;
+	return v->sample.busy_valid && v->sample.load < IDLE_LOAD && v->sample.fps_valid &&
+	       v->rate <= 0;
 }
 
 /* Without GPU time it cannot draw: then it is starved, not idle. */
@@ -361,9 +362,9 @@ static enum promise_cause missing_reading(const struct policy_vgpu *v,
 {
 	if (service->state == SERVICE_DOUBT && service->confirmed)
 		return PROMISE_SERVICE_UNKNOWN;
-	if (v->terms.target_fps > 0 && v->fps_valid)
+	if (v->terms.target_fps > 0 && v->sample.fps_valid)
 		return PROMISE_NO_CAUSE;
-	if (!v->busy_valid)
+	if (!v->sample.busy_valid)
 		return PROMISE_TELEMETRY_STALE;
 	return v->terms.target_fps > 0 ? PROMISE_FRAMES_MISSING : PROMISE_NO_CAUSE;
 }

@@ -60,7 +60,8 @@ static int level_of(const struct policy_vgpu *vgpu, double pct)
  * cap. */
 static bool is_measured_by_frames(const struct policy_vgpu *vgpu)
 {
-	return vgpu->terms.target_fps > 0 && vgpu->fps_valid && vgpu->track->demand.cost.frames > 0;
+	return vgpu->terms.target_fps > 0 && vgpu->sample.fps_valid &&
+	       vgpu->track->demand.cost.frames > 0;
 }
 
 /* Returns the level of @pct. A vGPU stays on level @present while its demand is hardly outside of
@@ -104,7 +105,7 @@ static double habit_pct(const struct policy_demand *demand, double load_pct)
  * estimate is right. */
 static double estimate_pct(const struct policy_vgpu *vgpu, enum policy_demand_source *ret_source)
 {
-	double load_pct = 100 * vgpu->load;
+	double load_pct = 100 * vgpu->sample.load;
 	double pct = habit_pct(&vgpu->track->demand, load_pct);
 
 	*ret_source = pct > 0 ? POLICY_DEMAND_BY_HABIT : POLICY_DEMAND_PROBED;
@@ -146,10 +147,11 @@ static bool is_underestimated(const struct policy_gpu *gpu, const struct policy_
 static void learn_cost(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
 {
 	struct policy_cost *cost = &vgpu->track->demand.cost;
-	double frames = vgpu->fps * gpu->period_s, busy_s = vgpu->load * gpu->period_s;
+	double frames = vgpu->sample.fps * gpu->period_s,
+	       busy_s = vgpu->sample.load * gpu->period_s;
 	double keep = fmax(0, 1 - gpu->period_s / COST_S);
 
-	if (!vgpu->fps_valid || vgpu->terms.target_fps <= 0) {
+	if (!vgpu->sample.fps_valid || vgpu->terms.target_fps <= 0) {
 		*cost = (struct policy_cost){.frames = 0};
 		return;
 	}
@@ -196,7 +198,7 @@ static double wanted_pct(const struct policy_gpu *gpu, const struct policy_vgpu 
 			 enum policy_demand_source *ret_source)
 {
 	const struct policy_cost *cost = &vgpu->track->demand.cost;
-	double load_pct = 100 * vgpu->load;
+	double load_pct = 100 * vgpu->sample.load;
 
 	*ret_source = POLICY_DEMAND_SEEN;
 	if (is_measured_by_frames(vgpu))
@@ -210,7 +212,7 @@ double demand_tolerance(const struct policy_vgpu *vgpu)
 {
 	double target = vgpu->terms.target_fps;
 
-	if (target <= 0 || !vgpu->fps_valid)
+	if (target <= 0 || !vgpu->sample.fps_valid)
 		return BARE_TOLERANCE;
 	return fmax(0.5, 1 - rate_tolerated(vgpu) / target);
 }

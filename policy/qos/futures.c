@@ -278,7 +278,8 @@ static void sampler_init(struct sampler *sampler, const struct policy_params *pa
 		member->usual_pct = -1;
 		member->floor_pct = policy_floor_pct(params, gpu, &member->vgpu->terms);
 		sampler->share[i] = whole_share(policy_terms_ceiling_pct(&member->vgpu->terms));
-		member->rated = member->vgpu->terms.target_fps > 0 && member->vgpu->fps_valid;
+		member->rated =
+			member->vgpu->terms.target_fps > 0 && member->vgpu->sample.fps_valid;
 		n_rated += member->rated;
 		member->most_pct = most_pct(member, sampler->share[i]);
 		member->rise_pct_s = find_trend(sampler, member->past);

@@ -38,7 +38,7 @@ static void explain_allocation(const struct policy_gpu *gpu, const struct policy
 		reason_add_number(decision, "demand_pct", demand_now_pct(vgpu));
 		reason_add_number(decision, "need_pct", summary->largest_pct);
 		reason_add_number(decision, "margin_pct", (double)vgpu->track->demand.margin_pct);
-		reason_add_number(decision, "u_pct", 100 * vgpu->util);
+		reason_add_number(decision, "u_pct", 100 * vgpu->sample.util);
 		reason_add_number(decision, "cap_pct", vgpu->cap_pct);
 		/* A cap that only has to serve the tolerated part of the demand can be less than
 		 * the present demand. */

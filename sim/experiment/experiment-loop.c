@@ -46,11 +46,7 @@ static void build_view(struct experiment *experiment)
 				    experiment->sale.newcomer == tenant,
 			.track = &tenant->track,
 			.cap_pct = tenant->vgpu.cap_pct,
-			.busy_valid = tenant->busy_valid,
-			.load = tenant->busy_valid ? tenant->vgpu.sample.load : 0,
-			.util = tenant->busy_valid ? tenant->vgpu.sample.util : 0,
-			.fps_valid = tenant->fps_valid,
-			.fps = tenant->fps_valid ? tenant->vgpu.sample.fps : 0,
+			.sample = tenant->sample,
 			.want_cap_pct = tenant->vgpu.cap_pct,
 		};
 	}
@@ -591,8 +587,8 @@ static void watch(struct experiment *experiment)
 	double dt_s = (double)experiment->period_ns / 1e9;
 
 	for (int i = 0; i < gpu->n_vgpus; i++) {
-		period.watched_s += gpu->vgpus[i].busy_valid ? dt_s : 0;
-		if (gpu->vgpus[i].busy_valid && offer_counts_broken(gpu, &gpu->vgpus[i]))
+		period.watched_s += gpu->vgpus[i].sample.busy_valid ? dt_s : 0;
+		if (gpu->vgpus[i].sample.busy_valid && offer_counts_broken(gpu, &gpu->vgpus[i]))
 			period.broken_s += dt_s;
 	}
 	if (offer_update(&experiment->sale.life, &period, &limits, experiment->now_ns))
@@ -676,8 +672,18 @@ static void sample_tenant(struct experiment *experiment, struct tenant *tenant, 
 	vgpu->sample.util = sched_s > 0 ? busy_s / sched_s : 0;
 	vgpu->sample.demand = demand_of(experiment, tenant, vgpu->sample.load, dt_s);
 	vgpu->sampled_cap_pct = vgpu->cap_pct;
-	tenant->busy_valid = tenant->primed;
-	tenant->fps_valid = tenant->primed && now.makes_frames && tenant->last.makes_frames;
+	if (tenant->primed) {
+		bool fps_valid = now.makes_frames && tenant->last.makes_frames;
+
+		tenant->sample = (struct sample){
+			.dt_s = dt_s,
+			.busy_valid = true,
+			.load = vgpu->sample.load,
+			.util = vgpu->sample.util,
+			.fps_valid = fps_valid,
+			.fps = fps_valid ? vgpu->sample.fps : 0,
+		};
+	}
 	tenant->primed = true;
 	tenant->last = now;
 }

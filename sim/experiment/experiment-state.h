@@ -18,13 +18,13 @@ struct tenant {
 	struct sim_vgpu *alone_vgpu;
 	struct sim_counters last;
 	uint64_t last_wanted_ns;
-	double frame_s; /* last measured GPU time of a frame, seconds */
-	bool primed;	/* true: the counters were read at least once */
-	bool busy_valid, fps_valid;
-	uint64_t leaves_ns; /* time of departure; UINT64_MAX: never */
-	bool moves;	    /* true: the departure is a move to another host */
-	int number;	    /* number in the order of arrival */
-	uint64_t draw;	    /* this number and the seed determine the demand of the tenant */
+	double frame_s;	      /* last measured GPU time of a frame, seconds */
+	bool primed;	      /* true: the counters were read at least once */
+	struct sample sample; /* of the last period, for the policy */
+	uint64_t leaves_ns;   /* time of departure; UINT64_MAX: never */
+	bool moves;	      /* true: the departure is a move to another host */
+	int number;	      /* number in the order of arrival */
+	uint64_t draw;	      /* this number and the seed determine the demand of the tenant */
 };
 
 /* The last offer of the GPU. */

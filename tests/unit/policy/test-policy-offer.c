@@ -60,7 +60,7 @@ TEST(test_a_vgpu_that_cannot_be_helped_does_not_count)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct policy_vgpu vgpu = {.terms = {.initial_cap_pct = 50},
-					   .load = rows[i].load,
+					   .sample.load = rows[i].load,
 					   .cap_pct = rows[i].cap_pct,
 					   .broken = rows[i].broken,
 					   .held = rows[i].held};

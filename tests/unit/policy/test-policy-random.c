@@ -225,10 +225,10 @@ static void check_steal(const struct world *world, const struct policy_decision 
 	assert_int_equal(moves[1].vgpu, decision->vgpu);
 	assert_true(moves[1].to_pct > moves[1].from_pct);
 	assert_int_equal(moves[0].from_pct - moves[0].to_pct, moves[1].to_pct - moves[1].from_pct);
-	assert_true(donor->busy_valid && !donor->held && !donor->overloaded);
+	assert_true(donor->sample.busy_valid && !donor->held && !donor->overloaded);
 	assert_true(world->vgpus[decision->vgpu].receiver);
 	if (!world->params.paper_mode)
-		assert_true(100 * donor->load <=
+		assert_true(100 * donor->sample.load <=
 			    world->params.overload_pct / 100 * moves[0].to_pct + 0.01);
 }
 
@@ -240,7 +240,7 @@ static void check_offer(const struct world *world, const struct policy_decision 
 	assert_int_equal(decision->n_moves, 0);
 	assert_true(world->gpu.selling && !world->gpu.offered && !world->gpu.gap);
 	for (int i = 0; i < world->gpu.n_vgpus; i++)
-		assert_true(world->vgpus[i].busy_valid);
+		assert_true(world->vgpus[i].sample.busy_valid);
 	copy_world(world, &claimed);
 	assert_int_equal(claimed.policy->fund(&claimed.params, &claimed.gpu,
 					      &claimed.gpu.flavors[0], &claimed.out),
@@ -274,7 +274,7 @@ static void check_by_demand(const struct world *world)
 	if (strcmp(world->policy->name, "credit") != 0 && strcmp(world->policy->name, "fair") != 0)
 		return;
 	for (int i = 0; i < world->gpu.n_vgpus; i++)
-		readable = readable && world->vgpus[i].busy_valid;
+		readable = readable && world->vgpus[i].sample.busy_valid;
 	for (int i = 0; i < world->out.n_moves; i++) {
 		const struct policy_move *move = &world->out.moves[i];
 
@@ -397,14 +397,15 @@ static void take_sample(struct world *world)
 
 		if (one_in(8))
 			world->moods[i] = random_int(0, 2);
-		v->busy_valid = !one_in(50);
-		v->util = one_in(20) ? 0.95
-				     : random_double(lows[world->moods[i]], highs[world->moods[i]]);
+		v->sample.busy_valid = !one_in(50);
+		v->sample.util =
+			one_in(20) ? 0.95
+				   : random_double(lows[world->moods[i]], highs[world->moods[i]]);
 		if (world->gpu.sharing == POLICY_SHARING_GUARANTEE && one_in(3))
-			v->util *= random_double(1, 3);
-		v->load = v->util * v->cap_pct / 100;
-		v->fps_valid = !one_in(10);
-		v->fps = one_in(2) ? 60 : random_double(0, 70);
+			v->sample.util *= random_double(1, 3);
+		v->sample.load = v->sample.util * v->cap_pct / 100;
+		v->sample.fps_valid = !one_in(10);
+		v->sample.fps = one_in(2) ? 60 : random_double(0, 70);
 	}
 	play(world, &(struct call){.kind = CALL_STEP});
 }

@@ -170,9 +170,9 @@ TEST(test_the_largest_number_of_vgpus)
 							.terms = terms,
 							.track = &tracks[i],
 							.cap_pct = 1,
-							.busy_valid = true,
-							.util = i % 2,
-							.load = (i % 2) / 100.0};
+							.sample.busy_valid = true,
+							.sample.util = i % 2,
+							.sample.load = (i % 2) / 100.0};
 		}
 		for (int t = 0; t < 5; t++) {
 			policy->step(&params, &gpu, &out);

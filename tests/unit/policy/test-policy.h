@@ -78,11 +78,11 @@ static inline int random_int(int low, int high)
 /* Sets the readings. An invalid reading keeps the old value, which a policy must not use. */
 static inline void bench_read(struct policy_vgpu *vgpu, double util, double fps)
 {
-	vgpu->busy_valid = !isnan(util);
-	vgpu->util = vgpu->busy_valid ? util : vgpu->util;
-	vgpu->load = vgpu->util * vgpu->cap_pct / 100;
-	vgpu->fps_valid = !isnan(fps);
-	vgpu->fps = vgpu->fps_valid ? fps : vgpu->fps;
+	vgpu->sample.busy_valid = !isnan(util);
+	vgpu->sample.util = vgpu->sample.busy_valid ? util : vgpu->sample.util;
+	vgpu->sample.load = vgpu->sample.util * vgpu->cap_pct / 100;
+	vgpu->sample.fps_valid = !isnan(fps);
+	vgpu->sample.fps = vgpu->sample.fps_valid ? fps : vgpu->sample.fps;
 }
 
 static inline void bench_init(const struct given *given, int step_pct)
@@ -116,8 +116,8 @@ static inline void bench_init(const struct given *given, int step_pct)
 			.track = track,
 			.held = row->held,
 			.cap_pct = row->cap,
-			.util = 0.1,
-			.fps = row->target,
+			.sample.util = 0.1,
+			.sample.fps = row->target,
 		};
 		bench_read(&bench.vgpus[i], row->util, row->fps);
 		bench.gpu.n_vgpus++;

@@ -102,11 +102,12 @@ static int wasted_pct(void)
 
 	for (int i = 0; i < gpu->n_vgpus; i++) {
 		const struct policy_vgpu *vgpu = &gpu->vgpus[i];
-		int need = (int)ceil(100 * vgpu->load / 0.95 / gpu->step_pct) * gpu->step_pct;
+		int need =
+			(int)ceil(100 * vgpu->sample.load / 0.95 / gpu->step_pct) * gpu->step_pct;
 
 		if (vgpu->held)
 			continue;
-		if (vgpu->util > 0.999 &&
+		if (vgpu->sample.util > 0.999 &&
 		    vgpu->cap_pct + band_pct() <= policy_ceiling_pct(gpu, &vgpu->terms))
 			wanting = true;
 		else if (vgpu->cap_pct > need)

@@ -52,7 +52,7 @@ static void stale(void)
 
 static void unread(void)
 {
-	bench.vgpus[0].busy_valid = false;
+	bench.vgpus[0].sample.busy_valid = false;
 }
 
 static void relative_slices(void)

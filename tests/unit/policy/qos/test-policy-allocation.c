@@ -30,9 +30,9 @@ struct want {
 /* Learns from one period with the demand @pct. Returns the level (interval of demands) of @pct. */
 static int want_see(const struct policy_gpu *gpu, struct policy_vgpu *vgpu, double pct)
 {
-	vgpu->load = pct / 100;
-	vgpu->util = 0.5;
-	vgpu->fps = vgpu->terms.target_fps;
+	vgpu->sample.load = pct / 100;
+	vgpu->sample.util = 0.5;
+	vgpu->sample.fps = vgpu->terms.target_fps;
 	demand_learn(gpu, vgpu);
 	return vgpu->track->demand.level;
 }
@@ -52,7 +52,7 @@ static void want_learn(const struct policy_gpu *gpu, struct policy_vgpu *vgpu,
 	demand->margin_pct = 0;
 	demand->source = want->source;
 	if (want->source != POLICY_DEMAND_SEEN)
-		vgpu->load = (want->load > 0 ? want->load : vgpu->cap_pct) / 100;
+		vgpu->sample.load = (want->load > 0 ? want->load : vgpu->cap_pct) / 100;
 }
 
 static void want_init(const struct want *wants, int step_pct)
@@ -70,7 +70,7 @@ static void want_init(const struct want *wants, int step_pct)
 	bench_init(given, step_pct);
 	bench.policy = policy_find("qos");
 	for (int i = 0; i < bench.gpu.n_vgpus; i++) {
-		bench.vgpus[i].fps_valid = !wants[i].bare;
+		bench.vgpus[i].sample.fps_valid = !wants[i].bare;
 		want_learn(&bench.gpu, &bench.vgpus[i], &wants[i]);
 	}
 }

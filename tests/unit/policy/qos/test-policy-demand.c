@@ -20,7 +20,7 @@ static void learn(double load_pct, double fps)
 	struct policy_vgpu *vgpu = &bench.vgpus[0];
 
 	bench_read(vgpu, load_pct / vgpu->cap_pct, fps);
-	vgpu->load = load_pct / 100;
+	vgpu->sample.load = load_pct / 100;
 	demand_learn(&bench.gpu, vgpu);
 }
 

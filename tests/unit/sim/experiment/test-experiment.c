@@ -150,14 +150,14 @@ TEST(rates_are_valid_from_the_second_reading)
 	make(THREE "[arrivals]\nstart = 2\n");
 	run_periods(1);
 	assert_int_equal(seen.n_vgpus, 2);
-	assert_false(seen_vgpus[0].busy_valid);
-	assert_false(seen_vgpus[0].fps_valid);
+	assert_false(seen_vgpus[0].sample.busy_valid);
+	assert_false(seen_vgpus[0].sample.fps_valid);
 	run_periods(1);
-	assert_true(seen_vgpus[0].busy_valid);
-	assert_true(seen_vgpus[0].fps_valid);
-	assert_true(fabs(seen_vgpus[0].fps - 250) < 3);
-	assert_true(fabs(seen_vgpus[0].load - 0.125) < 0.005);
-	assert_true(fabs(seen_vgpus[0].util - 0.25) < 0.01);
+	assert_true(seen_vgpus[0].sample.busy_valid);
+	assert_true(seen_vgpus[0].sample.fps_valid);
+	assert_true(fabs(seen_vgpus[0].sample.fps - 250) < 3);
+	assert_true(fabs(seen_vgpus[0].sample.load - 0.125) < 0.005);
+	assert_true(fabs(seen_vgpus[0].sample.util - 0.25) < 0.01);
 	assert_int_equal(seen_vgpus[0].cap_pct, 50);
 	assert_int_equal((int)seen_vgpus[0].terms.target_fps, 140);
 	assert_string_equal(seen_vgpus[0].id, "v1-a");
@@ -169,8 +169,8 @@ TEST(a_program_without_frames_has_no_fps)
 {
 	make("[tenant a]\nworkload = load:pct=30\n[arrivals]\nstart = 1\n");
 	run_periods(3);
-	assert_false(seen_vgpus[0].fps_valid);
-	assert_true(fabs(seen_vgpus[0].load - 0.3) < 1e-6);
+	assert_false(seen_vgpus[0].sample.fps_valid);
+	assert_true(fabs(seen_vgpus[0].sample.load - 0.3) < 1e-6);
 	assert_true(fabs(experiment_current_vgpu_at(experiment, 0)->sample.demand - 0.3) < 1e-6);
 }
 
@@ -216,12 +216,12 @@ TEST(the_discipline_makes_caps_limits_or_weights)
 	snprintf(whole, sizeof(whole), text, "cap");
 	make(whole);
 	run_periods(5);
-	assert_true(fabs(seen_vgpus[0].load - 0.4) < 0.01);
+	assert_true(fabs(seen_vgpus[0].sample.load - 0.4) < 0.01);
 	assert_true(fabs(experiment_util(experiment) - 0.6) < 0.01);
 	snprintf(whole, sizeof(whole), text, "weight");
 	make(whole);
 	run_periods(5);
-	assert_true(fabs(seen_vgpus[0].load - 0.667) < 0.01);
+	assert_true(fabs(seen_vgpus[0].sample.load - 0.667) < 0.01);
 	assert_true(fabs(experiment_util(experiment) - 1) < 0.01);
 }
 
@@ -237,13 +237,13 @@ TEST(with_guarantees_a_vgpu_uses_idle_time_up_to_its_contract)
 	run_periods(3);
 	assert_int_equal(seen.sharing, POLICY_SHARING_GUARANTEE);
 	assert_int_equal(seen_vgpus[0].cap_pct, 30);
-	assert_true(fabs(seen_vgpus[0].load - 0.6) < 0.001);
-	assert_true(fabs(seen_vgpus[0].util - 2) < 0.01);
-	assert_true(fabs(seen_vgpus[2].load - 0.1) < 0.01);
+	assert_true(fabs(seen_vgpus[0].sample.load - 0.6) < 0.001);
+	assert_true(fabs(seen_vgpus[0].sample.util - 2) < 0.01);
+	assert_true(fabs(seen_vgpus[2].sample.load - 0.1) < 0.01);
 	make("[host]\nsharing = guarantee\n"
 	     "[tenant a]\nworkload = busy\ncontract_pct = 60\nburst = on\narrive_s = 0\n");
 	run_periods(3);
-	assert_true(fabs(seen_vgpus[0].load - 1) < 0.001);
+	assert_true(fabs(seen_vgpus[0].sample.load - 1) < 0.001);
 }
 
 TEST(a_discipline_can_be_changed_while_a_vgpu_runs)
