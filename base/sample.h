@@ -9,7 +9,8 @@
 #include <stdbool.h>
 
 struct sample {
-	double dt_s;	 /* length of the period by the clock of the GPU; 0: the first period */
+	/* length of the period by the clock of the GPU; 0: no reading, or no earlier reading */
+	double dt_s;
 	bool busy_valid; /* load and util are valid */
 	double load;	 /* busy time / dt_s, fraction of the GPU */
 	/* Busy time / allotted time. With hard caps it may exceed 1 slightly. With guarantees it is

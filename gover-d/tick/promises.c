@@ -19,14 +19,9 @@ static enum service_ask what_it_asks(const struct monitor_row *row)
 static void read_service(const struct host_gpu *gpu, struct vgpu *v)
 {
 	struct service_vgpu *service = &v->promise.service;
-	const struct sample *sample = &v->row.sample;
 
-	service->dt_s = sample->dt_s;
+	service->sample = v->row.sample;
 	service->target = v->found ? 0 : host_terms(gpu, &v->contract).target_fps;
-	service->rate_valid = sample->fps_valid;
-	service->rate = sample->fps;
-	service->busy_valid = sample->busy_valid;
-	service->load = sample->load;
 	service->delivered = v->row.fps_seen;
 	service->ask = what_it_asks(&v->row);
 }
@@ -78,7 +73,6 @@ void promises_judge(struct tick *tick, struct host_gpu *gpu, struct instant now)
 		struct vgpu *v = round->viewed[i];
 
 		vgpus[i] = &v->promise;
-		v->promise.dt_s = v->row.sample.dt_s;
 		v->promise.foreign = v->cap.foreign;
 		v->promise.write_failed = v->write_errno || round_failed_lately(v, now);
 	}

@@ -316,19 +316,19 @@ static void read_demand(const struct policy_params *params, const struct policy_
 			struct promise_gpu *host)
 {
 	struct promise_track *t = &vgpu->track;
-	double weight = t->seen ? weight_of(vgpu->dt_s, MEAN_S) : 1;
+	double weight = t->seen ? weight_of(v->sample.dt_s, MEAN_S) : 1;
 	bool estimated = false;
 	double pct;
 
-	if (vgpu->dt_s > 0 && v->sample.busy_valid) {
+	if (v->sample.dt_s > 0 && v->sample.busy_valid) {
 		pct = want_pct(params, gpu, v, &estimated);
 		approach(&t->load_pct, 100 * v->sample.load, weight);
 		approach(&t->want_pct, pct, weight);
 		approach(&t->sure_pct, estimated ? 100 * v->sample.load : pct, weight);
 		t->seen = true;
 	}
-	if (vgpu->dt_s > 0 && v->sample.fps_valid) {
-		approach(&t->rate, v->rate, t->rate_seen ? weight_of(vgpu->dt_s, MEAN_S) : 1);
+	if (v->sample.dt_s > 0 && v->sample.fps_valid) {
+		approach(&t->rate, v->rate, t->rate_seen ? weight_of(v->sample.dt_s, MEAN_S) : 1);
 		t->rate_seen = true;
 	} else if (!v->sample.fps_valid) {
 		t->rate_seen = false;
@@ -392,15 +392,16 @@ static void count(const struct promise_limits *limits, const struct cause_facts 
 		  struct promise_vgpu *vgpu)
 {
 	struct promise_track *t = &vgpu->track;
+	double dt_s = facts->view->sample.dt_s;
 	bool bad = is_bad(facts);
 	enum promise_cause cause = bad ? find_cause(facts) : PROMISE_NO_CAUSE;
 	bool guest = cause == PROMISE_GUEST_LIMIT;
 
-	approach(&t->bad, bad, weight_of(vgpu->dt_s, MEAN_S));
+	approach(&t->bad, bad, weight_of(dt_s, MEAN_S));
 	for (int i = PROMISE_NO_CAUSE + 1; i < PROMISE_CAUSE_COUNT && bad; i++)
-		approach(&t->weight[i], i == (int)cause, weight_of(vgpu->dt_s, CAUSE_S));
-	burn_add(&t->burn[PROMISE_HOST], limits, vgpu->dt_s, bad && !guest ? vgpu->dt_s : 0);
-	burn_add(&t->burn[PROMISE_GUEST], limits, vgpu->dt_s, guest ? vgpu->dt_s : 0);
+		approach(&t->weight[i], i == (int)cause, weight_of(dt_s, CAUSE_S));
+	burn_add(&t->burn[PROMISE_HOST], limits, dt_s, bad && !guest ? dt_s : 0);
+	burn_add(&t->burn[PROMISE_GUEST], limits, dt_s, guest ? dt_s : 0);
 }
 
 static void set_alarm(struct promise_vgpu *vgpu)
@@ -418,13 +419,13 @@ static void set_alarm(struct promise_vgpu *vgpu)
 }
 
 /* A vGPU whose programs have ended has no bad time. */
-static void pass(const struct promise_limits *limits, struct promise_vgpu *vgpu)
+static void pass(const struct promise_limits *limits, double dt_s, struct promise_vgpu *vgpu)
 {
 	struct promise_track *t = &vgpu->track;
 
-	approach(&t->bad, 0, weight_of(vgpu->dt_s, MEAN_S));
+	approach(&t->bad, 0, weight_of(dt_s, MEAN_S));
 	for (int side = 0; side < PROMISE_SIDES; side++)
-		burn_add(&t->burn[side], limits, vgpu->dt_s, 0);
+		burn_add(&t->burn[side], limits, dt_s, 0);
 }
 
 /* The mean of the last seconds shows a fix sooner than the share of bad time. */
@@ -440,12 +441,13 @@ static void judge(const struct promise_limits *limits, const struct cause_facts 
 		  struct promise_vgpu *vgpu)
 {
 	enum promise_cause missing = missing_reading(facts->view, &vgpu->service);
-	bool unread = vgpu->dt_s <= 0 && facts->host->telemetry_valid;
+	double dt_s = facts->view->sample.dt_s;
+	bool unread = dt_s <= 0 && facts->host->telemetry_valid;
 
-	if (vgpu->dt_s > 0 && missing == PROMISE_NO_CAUSE)
+	if (dt_s > 0 && missing == PROMISE_NO_CAUSE)
 		count(limits, facts, vgpu);
-	else if (vgpu->dt_s > 0 && missing == PROMISE_FRAMES_MISSING)
-		pass(limits, vgpu);
+	else if (dt_s > 0 && missing == PROMISE_FRAMES_MISSING)
+		pass(limits, dt_s, vgpu);
 	set_alarm(vgpu);
 	if (unread) /* a first period or a late sweep does not change the state */
 		return;
@@ -469,7 +471,7 @@ static void watch_cap(const struct cause_facts *facts, struct promise_vgpu *vgpu
 	struct promise_track *t = &vgpu->track;
 	int cap_pct = facts->view->cap_pct;
 
-	t->unraised_s += vgpu->dt_s;
+	t->unraised_s += facts->view->sample.dt_s;
 	if (is_bad(facts) && cap_pct <= t->highest_cap_pct)
 		return;
 	t->unraised_s = 0;

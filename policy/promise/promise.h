@@ -108,7 +108,6 @@ struct promise_track {
 
 /* Facts about one vGPU that the policy does not know, and the result. */
 struct promise_vgpu {
-	double dt_s;	   /* length of the period; 0: no reading, the period does not count */
 	bool foreign;	   /* held because another program wrote its cap */
 	bool write_failed; /* its cap could not be written lately */
 	/* input and result of service_step(), which is called before promise_step() */

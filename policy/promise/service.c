@@ -19,18 +19,20 @@ static double at_once_s(double period_s)
 
 static bool works(const struct service_vgpu *v)
 {
-	return (v->rate_valid && v->rate > 0) || (v->busy_valid && v->load >= USED);
+	return (v->sample.fps_valid && v->sample.fps > 0) ||
+	       (v->sample.busy_valid && v->sample.load >= USED);
 }
 
 /* Busy time alone is no sign of life if frames are counted: a GPU that hangs may count it. */
 static bool is_served(const struct service_vgpu *v)
 {
-	return v->rate_valid ? v->rate > 0 : v->busy_valid && v->load >= USED;
+	return v->sample.fps_valid ? v->sample.fps > 0
+				   : v->sample.busy_valid && v->sample.load >= USED;
 }
 
 static bool is_silent(const struct service_vgpu *v)
 {
-	return v->target > 0 && v->rate_valid && v->busy_valid && !works(v) &&
+	return v->target > 0 && v->sample.fps_valid && v->sample.busy_valid && !works(v) &&
 	       v->track.silent_s * v->target >= EXPECTED;
 }
 
@@ -38,14 +40,14 @@ static void read_period(struct service_vgpu *v)
 {
 	struct service_track *t = &v->track;
 
-	if (v->dt_s <= 0)
+	if (v->sample.dt_s <= 0)
 		return;
 	if (!t->seen)
 		*t = (struct service_track){.seen = true, .worked = v->delivered};
 	if (works(v))
 		*t = (struct service_track){.seen = true, .worked = true};
 	else
-		t->silent_s += v->dt_s;
+		t->silent_s += v->sample.dt_s;
 }
 
 /* Others that were served in the period in which @v stopped may have stopped with it. */
@@ -53,7 +55,7 @@ static void note_others(struct service_vgpu *v, int others, double period_s)
 {
 	struct service_track *t = &v->track;
 
-	if (others == 0 || t->silent_s <= at_once_s(period_s) + v->dt_s)
+	if (others == 0 || t->silent_s <= at_once_s(period_s) + v->sample.dt_s)
 		return;
 	t->others = true;
 	if (v->ask == SERVICE_ASK_NOTHING || v->ask == SERVICE_ASK_OUTSIDE)
@@ -128,7 +130,7 @@ void service_step(struct service_vgpu *const vgpus[], int n, double period_s,
 
 	for (int i = 0; i < n; i++) {
 		read_period(vgpus[i]);
-		served += vgpus[i]->dt_s > 0 && is_served(vgpus[i]);
+		served += vgpus[i]->sample.dt_s > 0 && is_served(vgpus[i]);
 	}
 	for (int i = 0; i < n; i++)
 		note_others(vgpus[i], served - is_served(vgpus[i]), period_s);

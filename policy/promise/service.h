@@ -52,12 +52,9 @@ struct service_track {
 
 struct service_vgpu {
 	/* in */
-	double dt_s;	 /* length of the period; 0: no reading, and nothing changes */
-	double target;	 /* promised rate; 0: none */
-	bool rate_valid; /* a program lives and reports */
-	double rate;
-	bool busy_valid;
-	double load;	/* fraction of the GPU */
+	/* dt_s 0: no reading, and nothing changes; fps_valid: a program lives and reports */
+	struct sample sample;
+	double target;	/* promised rate; 0: none */
 	bool delivered; /* frames or units were counted before, also for an earlier daemon */
 	enum service_ask ask;
 	struct service_track track;

@@ -227,18 +227,15 @@ static void read_tenant(struct tenant *t, struct policy_vgpu *v, bool stalled)
 		.terms = t->terms,
 		.track = &t->track,
 		.cap_pct = t->cap_pct,
-		.sample.busy_valid = true,
-		.sample.load = load,
-		.sample.util = load / cap,
-		.sample.fps_valid = rated,
-		.sample.fps = rated && !stalled ? 60 * load / t->wants : 0,
+		.sample = {.dt_s = 1,
+			   .busy_valid = true,
+			   .load = load,
+			   .util = load / cap,
+			   .fps_valid = rated,
+			   .fps = rated && !stalled ? 60 * load / t->wants : 0},
 	};
-	t->service.dt_s = 1;
+	t->service.sample = v->sample;
 	t->service.target = t->terms.target_fps;
-	t->service.rate_valid = v->sample.fps_valid;
-	t->service.rate = v->sample.fps;
-	t->service.busy_valid = true;
-	t->service.load = load;
 }
 
 /* The caller of a policy does this in each period (gover-d/tick/round.c). */

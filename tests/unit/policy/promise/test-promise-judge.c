@@ -20,7 +20,7 @@ static void prepare(const struct given given[VGPUS + 1])
 	rig.host = (struct promise_gpu){.telemetry_valid = true, .acts = true, .hard_caps = true};
 	for (int i = 0; i < VGPUS; i++) {
 		rig.pointers[i] = &rig.promises[i];
-		rig.promises[i].dt_s = 1;
+		bench.vgpus[i].sample.dt_s = 1;
 	}
 }
 
@@ -378,7 +378,7 @@ TEST(missing_readings_are_unknown)
 	/* Without a reading the state stays, and the period does not count. */
 	serve(40, 5);
 	before = promise_fast_pct(v());
-	rig.promises[0].dt_s = 0;
+	bench.vgpus[0].sample.dt_s = 0;
 	judge(1000);
 	assert_int_equal(v()->state, PROMISE_BROKEN);
 	assert_true(promise_fast_pct(v()) == before);
@@ -399,7 +399,7 @@ TEST(a_new_vgpu_has_no_cause)
 {
 	prepare(lone);
 	bench_read(&bench.vgpus[0], NAN, NAN);
-	rig.promises[0].dt_s = 0;
+	bench.vgpus[0].sample.dt_s = 0;
 	judge(1);
 	assert_int_equal(v()->state, PROMISE_UNKNOWN);
 	assert_int_equal(v()->cause, PROMISE_NO_CAUSE);
@@ -493,7 +493,7 @@ TEST(long_and_short_periods_count_the_same)
 		double s = 0;
 
 		prepare(lone);
-		rig.promises[0].dt_s = periods_s[i];
+		bench.vgpus[0].sample.dt_s = periods_s[i];
 		while (!v()->alarm && s < 100) {
 			serve(40, 1);
 			s += periods_s[i];

@@ -18,7 +18,7 @@ static int set_up(void)
 	period_s = 1;
 	for (int i = 0; i < VGPUS; i++) {
 		pointers[i] = &vgpus[i];
-		vgpus[i] = (struct service_vgpu){.target = 60, .busy_valid = true};
+		vgpus[i] = (struct service_vgpu){.target = 60, .sample.busy_valid = true};
 	}
 	return 0;
 }
@@ -27,22 +27,22 @@ FIXTURE(set_up, NULL)
 
 static void run(struct service_vgpu *v)
 {
-	v->rate_valid = true;
-	v->rate = 60;
-	v->load = 0.3;
+	v->sample.fps_valid = true;
+	v->sample.fps = 60;
+	v->sample.load = 0.3;
 }
 
 static void stop(struct service_vgpu *v)
 {
-	v->rate = 0;
-	v->load = 0;
+	v->sample.fps = 0;
+	v->sample.load = 0;
 }
 
 static void step(int periods)
 {
 	for (; periods > 0; periods--) {
 		for (int i = 0; i < VGPUS; i++)
-			vgpus[i].dt_s = period_s;
+			vgpus[i].sample.dt_s = period_s;
 		service_step(pointers, VGPUS, period_s, &gpu);
 	}
 }
@@ -164,12 +164,12 @@ TEST(a_lone_vgpu_is_judged_by_what_it_asks_for)
 
 TEST(a_program_that_drew_nothing_yet_wants_nothing)
 {
-	vgpus[0].rate_valid = true;
+	vgpus[0].sample.fps_valid = true;
 	step(10);
 	assert_int_equal(vgpus[0].state, SERVICE_PAUSED);
 	/* It drew for an earlier daemon. */
 	set_up();
-	vgpus[0].rate_valid = vgpus[0].delivered = true;
+	vgpus[0].sample.fps_valid = vgpus[0].delivered = true;
 	step(10);
 	assert_int_equal(vgpus[0].state, SERVICE_DOUBT);
 }
@@ -179,7 +179,7 @@ TEST(an_ended_program_wants_nothing)
 	run_two();
 	stop_two();
 	step(5);
-	vgpus[0].rate_valid = vgpus[1].rate_valid = false;
+	vgpus[0].sample.fps_valid = vgpus[1].sample.fps_valid = false;
 	step(1);
 	assert_int_equal(vgpus[0].state, SERVICE_GIVEN);
 	assert_false(service_is_missing(&gpu));
@@ -191,7 +191,7 @@ TEST(a_missed_reading_changes_nothing)
 	stop_two();
 	step(4);
 	for (int i = 0; i < VGPUS; i++)
-		vgpus[i].dt_s = 0;
+		vgpus[i].sample.dt_s = 0;
 	service_step(pointers, VGPUS, period_s, &gpu);
 	assert_int_equal(gpu.stalled, 2);
 }
@@ -209,8 +209,8 @@ TEST(users_pause_one_after_the_other)
 TEST(a_gpu_that_hangs_busy_is_no_silence)
 {
 	run_two();
-	vgpus[0].rate = vgpus[1].rate = 0;
-	vgpus[0].load = vgpus[1].load = 0.5; /* broken, and judged as such */
+	vgpus[0].sample.fps = vgpus[1].sample.fps = 0;
+	vgpus[0].sample.load = vgpus[1].sample.load = 0.5; /* broken, and judged as such */
 	step(5);
 	assert_int_equal(vgpus[0].state, SERVICE_GIVEN);
 	/* Its busy time is no sign that the GPU serves another vGPU. */
