@@ -15,19 +15,21 @@
 
 #include "base/err.h"
 #include "base/id.h"
+#include "base/sample.h"
 
 /* --- the rows: one struct for each kind of record --- */
 
-/* The sample of one vGPU in one period. A double that is not valid is NAN here and NULL in the
- * database. */
+/* A double that is not valid is NAN in a row and NULL in the database. */
+
+/* The sample of one vGPU in one period. The database contains its load and util in percent, and
+ * NULL for a value whose valid bit is not set. */
 struct db_sample {
 	int64_t ts_ms;
 	char vgpu[ID_MAX];
 	char gpu[ID_MAX];
-	double dt_s;
+	struct sample sample;
 	int cap_pct, initial_cap_pct;
-	double load_pct, util_pct;
-	double fps, target_fps, frame_p99_ms;
+	double target_fps;
 	bool short_of_target, broken, gap;
 };
 

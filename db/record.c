@@ -15,6 +15,7 @@ enum field_type {
 	FIELD_STAMP, /* int64_t; not negative */
 	FIELD_TIME,  /* int64_t; 0 is stored as NULL */
 	FIELD_REAL,  /* double; NAN is stored as NULL */
+	FIELD_SHARE, /* double, a fraction; stored in percent */
 	FIELD_SUM,   /* double; always a finite number */
 	FIELD_TEXT,  /* char[]; "" is stored as NULL */
 	FIELD_ID,    /* char[] with a valid id */
@@ -24,22 +25,37 @@ enum field_type {
 struct field {
 	enum field_type type;
 	uint16_t offset, size;
+	uint16_t valid; /* offset of the valid bit; 0: none. Without this bit, NULL is stored */
 };
 
-#define FIELD(type, record, member)                             \
-	{                                                       \
-		FIELD_##type, offsetof(struct record, member),  \
-			sizeof(((struct record *)NULL)->member) \
+#define FIELD(field_type, record, member)                                              \
+	{                                                                              \
+		.type = FIELD_##field_type, .offset = offsetof(struct record, member), \
+		.size = sizeof(((struct record *)NULL)->member),                       \
+	}
+
+/* A member of struct sample. */
+#define SAMPLE_FIELD(field_type, member, valid_bit)                                              \
+	{                                                                                        \
+		.type = FIELD_##field_type, .offset = offsetof(struct db_sample, sample.member), \
+		.size = sizeof(double), .valid = offsetof(struct db_sample, sample.valid_bit),   \
 	}
 
 static const struct field sample_fields[] = {
-	FIELD(STAMP, db_sample, ts_ms),	      FIELD(NAME, db_sample, vgpu),
-	FIELD(NAME, db_sample, gpu),	      FIELD(REAL, db_sample, dt_s),
-	FIELD(INT, db_sample, cap_pct),	      FIELD(INT, db_sample, initial_cap_pct),
-	FIELD(REAL, db_sample, load_pct),     FIELD(REAL, db_sample, util_pct),
-	FIELD(REAL, db_sample, fps),	      FIELD(REAL, db_sample, target_fps),
-	FIELD(REAL, db_sample, frame_p99_ms), FIELD(BOOL, db_sample, short_of_target),
-	FIELD(BOOL, db_sample, broken),	      FIELD(BOOL, db_sample, gap),
+	FIELD(STAMP, db_sample, ts_ms),
+	FIELD(NAME, db_sample, vgpu),
+	FIELD(NAME, db_sample, gpu),
+	FIELD(REAL, db_sample, sample.dt_s),
+	FIELD(INT, db_sample, cap_pct),
+	FIELD(INT, db_sample, initial_cap_pct),
+	SAMPLE_FIELD(SHARE, load, busy_valid),
+	SAMPLE_FIELD(SHARE, util, busy_valid),
+	SAMPLE_FIELD(REAL, fps, fps_valid),
+	FIELD(REAL, db_sample, target_fps),
+	SAMPLE_FIELD(REAL, frame_p99_ms, p99_valid),
+	FIELD(BOOL, db_sample, short_of_target),
+	FIELD(BOOL, db_sample, broken),
+	FIELD(BOOL, db_sample, gap),
 };
 
 static const struct field gpu_sample_fields[] = {
@@ -204,6 +220,7 @@ static bool is_valid(const struct field *field, const char *member)
 	case FIELD_I64:
 	case FIELD_TIME:
 	case FIELD_REAL:
+	case FIELD_SHARE:
 		break;
 	}
 	return true;
@@ -241,6 +258,8 @@ static int bind_field(const struct field *field, const void *member, sqlite3_stm
 	case FIELD_REAL: /* sqlite stores NaN as NULL */
 	case FIELD_SUM:
 		return sqlite3_bind_double(statement, i, *(const double *)member);
+	case FIELD_SHARE:
+		return sqlite3_bind_double(statement, i, 100 * *(const double *)member);
 	case FIELD_TEXT:
 	case FIELD_ID:
 		return bind_text(statement, i, member);
@@ -256,10 +275,22 @@ int record_bind(enum record_kind kind, const void *record, sqlite3_stmt *stateme
 
 	for (int i = 0; i < n && rc == SQLITE_OK; i++) {
 		const struct field *field = &types[kind].fields[i];
+		const char *bytes = record;
 
-		rc = bind_field(field, (const char *)record + field->offset, statement, i + 1);
+		if (field->valid && !*(const bool *)(bytes + field->valid))
+			rc = sqlite3_bind_null(statement, i + 1);
+		else
+			rc = bind_field(field, bytes + field->offset, statement, i + 1);
 	}
 	return rc;
+}
+
+/* Returns NAN for a NULL column. */
+static double read_real(sqlite3_stmt *statement, int i)
+{
+	return sqlite3_column_type(statement, i) == SQLITE_NULL
+		       ? NAN
+		       : sqlite3_column_double(statement, i);
 }
 
 static void read_field(const struct field *field, sqlite3_stmt *statement, int i, char *member)
@@ -280,9 +311,10 @@ static void read_field(const struct field *field, sqlite3_stmt *statement, int i
 		return;
 	case FIELD_REAL:
 	case FIELD_SUM:
-		*(double *)(void *)member = sqlite3_column_type(statement, i) == SQLITE_NULL
-						    ? NAN
-						    : sqlite3_column_double(statement, i);
+		*(double *)(void *)member = read_real(statement, i);
+		return;
+	case FIELD_SHARE: /* 100 times this is the stored number again (test-db-history.c) */
+		*(double *)(void *)member = read_real(statement, i) / 100;
 		return;
 	case FIELD_TEXT:
 	case FIELD_ID:
@@ -297,7 +329,11 @@ void record_read(enum record_kind kind, sqlite3_stmt *statement, void *record)
 {
 	for (size_t i = 0; i < types[kind].n; i++) {
 		const struct field *field = &types[kind].fields[i];
+		char *bytes = record;
 
-		read_field(field, statement, (int)i, (char *)record + field->offset);
+		read_field(field, statement, (int)i, bytes + field->offset);
+		if (field->valid) /* columns with a common bit are NULL together */
+			*(bool *)(bytes + field->valid) =
+				sqlite3_column_type(statement, (int)i) != SQLITE_NULL;
 	}
 }

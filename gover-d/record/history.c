@@ -235,25 +235,15 @@ void history_store_all(struct history *history, const struct alerts *alerts,
 			store_offer(history, offers_at(offers, i), /* vm= */ NULL);
 }
 
-static double valid_or_nan(bool valid, double value)
-{
-	return valid ? value : NAN;
-}
-
 static void store_vgpu(struct db *db, const struct host_gpu *gpu, const struct vgpu *v, bool gap,
 		       struct instant now)
 {
-	const struct monitor_row *row = &v->row;
 	struct db_sample sample = {
 		.ts_ms = now.wall_ms,
-		.dt_s = row->sample.dt_s,
+		.sample = v->row.sample,
 		.cap_pct = v->sampled_cap_pct,
 		.initial_cap_pct = v->contract.terms.initial_cap_pct,
-		.load_pct = valid_or_nan(row->sample.busy_valid, row->sample.load * 100),
-		.util_pct = valid_or_nan(row->sample.busy_valid, row->sample.util * 100),
-		.fps = valid_or_nan(row->sample.fps_valid, row->sample.fps),
 		.target_fps = host_terms(gpu, &v->contract).target_fps,
-		.frame_p99_ms = valid_or_nan(row->sample.p99_valid, row->sample.frame_p99_ms),
 		.short_of_target = v->view.short_of_target,
 		.broken = v->view.broken,
 		.gap = gap,

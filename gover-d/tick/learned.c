@@ -44,35 +44,33 @@ struct past {
 /* --- one sample --- */
 
 static double demand_pct(const struct host_gpu *gpu, const struct policy_vgpu *vgpu,
-			 const struct db_sample *sample)
+			 const struct db_sample *row)
 {
-	double contract_pct = policy_terms_ceiling_pct(&vgpu->terms);
-	bool limited = sample->broken;
+	const struct sample *sample = &row->sample;
+	double contract_pct = policy_terms_ceiling_pct(&vgpu->terms), load_pct = 100 * sample->load;
+	bool limited = row->broken;
 
-	if (vgpu->sample.fps_valid && vgpu->sample.fps > 0 && vgpu->terms.target_fps > 0)
-		return fmin(sample->load_pct * vgpu->terms.target_fps / vgpu->sample.fps,
-			    contract_pct);
+	if (sample->fps_valid && sample->fps > 0 && vgpu->terms.target_fps > 0)
+		return fmin(load_pct * vgpu->terms.target_fps / sample->fps, contract_pct);
 	if (!gpu->traits.guarantees)
-		limited |= sample->util_pct >= LIMITED_UTIL && sample->cap_pct < contract_pct;
-	return limited ? contract_pct : fmin(sample->load_pct, contract_pct);
+		limited |= 100 * sample->util >= LIMITED_UTIL && row->cap_pct < contract_pct;
+	return limited ? contract_pct : fmin(load_pct, contract_pct);
 }
 
 /* Returns what policy/qos/futures.c would have stored for this period. */
-static int tolerated_pct(const struct host_gpu *gpu, struct vgpu *v, const struct db_sample *sample)
+static int tolerated_pct(const struct host_gpu *gpu, struct vgpu *v, const struct db_sample *row)
 {
 	struct policy_vgpu vgpu = {
 		.id = v->contract.id,
 		.terms = host_terms(gpu, &v->contract),
 		.track = &v->policy,
-		.sample.fps_valid = isfinite(sample->fps),
-		.sample.fps = sample->fps,
+		.sample = row->sample,
 	};
 
 	if (v->contract.held)
-		return max_int(0, min_int(sample->cap_pct, 100));
+		return max_int(0, min_int(row->cap_pct, 100));
 	return (int)fmax(
-		0,
-		fmin(100, ceil(demand_tolerance(&vgpu) * demand_pct(gpu, &vgpu, sample) - 1e-6)));
+		0, fmin(100, ceil(demand_tolerance(&vgpu) * demand_pct(gpu, &vgpu, row) - 1e-6)));
 }
 
 /* Samples of one time have the order of the numbers of the vGPUs, so the next vGPU is near. */
@@ -97,7 +95,7 @@ static int take_sample(void *userdata, const void *row)
 		return 0;
 	past->sampled[slot] = true;
 	index = find_vgpu(past, sample->vgpu);
-	if (index < 0 || !isfinite(sample->load_pct) ||
+	if (index < 0 || !sample->sample.busy_valid ||
 	    sample->ts_ms < past->vgpus[index]->contract.created_ms)
 		return 0;
 	pct = tolerated_pct(past->gpu, past->vgpus[index], sample);

@@ -41,14 +41,17 @@ static struct db_sample make_sample(int64_t second, int vgpu)
 	struct db_sample sample = {
 		.ts_ms = START_MS + second * 1000 + 7,
 		.gpu = "gpu0",
-		.dt_s = 1.0003,
+		.sample = {.dt_s = 1.0003,
+			   .busy_valid = true,
+			   .load = (double)((second * 7 + vgpu) % 1009) / 1010,
+			   .util = (double)((second * 3 + vgpu) % 997) / 990,
+			   .fps_valid = true,
+			   .fps = 30 + (double)((second + vgpu) % 301) / 9.7,
+			   .p99_valid = true,
+			   .frame_p99_ms = 10 + (double)((second + vgpu) % 103) / 7.3},
 		.cap_pct = 1 + (int)((second / 60 + vgpu) % 100),
 		.initial_cap_pct = 50,
-		.load_pct = (double)((second * 7 + vgpu) % 1009) / 10.1,
-		.util_pct = (double)((second * 3 + vgpu) % 997) / 9.9,
-		.fps = 30 + (double)((second + vgpu) % 301) / 9.7,
 		.target_fps = 60,
-		.frame_p99_ms = 10 + (double)((second + vgpu) % 103) / 7.3,
 	};
 
 	snprintf(sample.vgpu, sizeof(sample.vgpu), "vm%d", vgpu);
@@ -82,14 +85,14 @@ static int write_reference(double *ret_rate)
 			(void)sqlite3_exec(db, i ? "COMMIT; BEGIN" : "BEGIN", NULL, NULL, NULL);
 		sqlite3_bind_int64(insert, 1, sample.ts_ms);
 		sqlite3_bind_int(insert, 2, i % 64);
-		sqlite3_bind_double(insert, 3, sample.dt_s);
+		sqlite3_bind_double(insert, 3, sample.sample.dt_s);
 		sqlite3_bind_int(insert, 4, sample.cap_pct);
 		sqlite3_bind_int(insert, 5, sample.initial_cap_pct);
-		sqlite3_bind_double(insert, 6, sample.load_pct);
-		sqlite3_bind_double(insert, 7, sample.util_pct);
-		sqlite3_bind_double(insert, 8, sample.fps);
+		sqlite3_bind_double(insert, 6, 100 * sample.sample.load);
+		sqlite3_bind_double(insert, 7, 100 * sample.sample.util);
+		sqlite3_bind_double(insert, 8, sample.sample.fps);
 		sqlite3_bind_double(insert, 9, sample.target_fps);
-		sqlite3_bind_double(insert, 10, sample.frame_p99_ms);
+		sqlite3_bind_double(insert, 10, sample.sample.frame_p99_ms);
 		if (sqlite3_step(insert) != SQLITE_DONE)
 			return fail(name, sqlite3_errmsg(db));
 		sqlite3_reset(insert);

@@ -354,20 +354,23 @@ static int name_index(struct samples_fetch *s, const char *name)
 	return s->last_name = s->n_names++;
 }
 
-/* One of the numbers in frames and in units of work is null. */
+/* A rate and a target are null under the name of the other unit. */
 static json_t *encode_if(bool valid, double value)
 {
 	return json_encode_number(valid ? value : NAN);
 }
 
-static json_t *encode_row(int index, const struct db_sample *sample, bool work)
+static json_t *encode_row(int index, const struct db_sample *row, bool work)
 {
-	return json_pack("[I, i, o, i, i, o, o, o, o, i, i, o, o]", (json_int_t)sample->ts_ms,
-			 index, json_encode_number(sample->dt_s), sample->cap_pct,
-			 sample->initial_cap_pct, json_encode_number(sample->load_pct),
-			 json_encode_number(sample->util_pct), encode_if(!work, sample->fps),
-			 encode_if(!work, sample->target_fps), sample->broken, sample->gap,
-			 encode_if(work, sample->fps), encode_if(work, sample->target_fps));
+	const struct sample *s = &row->sample;
+
+	return json_pack("[I, i, o, i, i, o, o, o, o, i, i, o, o]", (json_int_t)row->ts_ms, index,
+			 json_encode_number(s->dt_s), row->cap_pct, row->initial_cap_pct,
+			 encode_if(s->busy_valid, 100 * s->load),
+			 encode_if(s->busy_valid, 100 * s->util),
+			 encode_if(!work && s->fps_valid, s->fps),
+			 encode_if(!work, row->target_fps), row->broken, row->gap,
+			 encode_if(work && s->fps_valid, s->fps), encode_if(work, row->target_fps));
 }
 
 /*

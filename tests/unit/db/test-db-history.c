@@ -25,14 +25,17 @@ static void add_random_row(int64_t ts_ms, const char *vgpu)
 	struct db_sample *row = &rows[n_rows++];
 
 	*row = make_sample(ts_ms, vgpu);
-	row->dt_s = 0.9 + 0.2 * rand() / RAND_MAX;
+	row->sample.dt_s = 0.9 + 0.2 * rand() / RAND_MAX;
 	row->cap_pct = 1 + rand() % 100;
 	row->initial_cap_pct = 1 + rand() % 100;
-	row->load_pct = random_value(100);
-	row->util_pct = random_value(105);
-	row->fps = random_value(200);
+	row->sample.load = random_value(1);
+	row->sample.busy_valid = !isnan(row->sample.load);
+	row->sample.util = random_value(1.05);
+	row->sample.fps = random_value(200);
+	row->sample.fps_valid = !isnan(row->sample.fps);
 	row->target_fps = random_value(60);
-	row->frame_p99_ms = random_value(90);
+	row->sample.frame_p99_ms = random_value(90);
+	row->sample.p99_valid = !isnan(row->sample.frame_p99_ms);
 	row->short_of_target = rand() % 3 == 0;
 	row->broken = rand() % 4 == 0;
 	row->gap = rand() % 50 == 0;
@@ -145,25 +148,27 @@ static void compute(const char *vgpu, int64_t begin_ms, int64_t size_ms, double 
 		c[i] = i == UTIL_MAX || i == FPS_MIN || i == P99_MAX ? NAN : 0;
 	for (int i = 0; i < n_rows; i++) {
 		const struct db_sample *row = &rows[i];
+		const struct sample *s = &row->sample;
+		double util_pct = s->busy_valid ? 100 * s->util : NAN;
 
 		if (row->ts_ms < begin_ms || row->ts_ms >= begin_ms + size_ms ||
 		    strcmp(row->vgpu, vgpu) != 0)
 			continue;
 		c[SAMPLES]++;
 		c[GAPS] += row->gap;
-		c[COVERED] += row->dt_s;
+		c[COVERED] += s->dt_s;
 		c[SHORT] += row->short_of_target;
 		c[BROKEN] += row->broken;
 		c[CAP] += row->cap_pct;
 		c[INITIAL_CAP] += row->initial_cap_pct;
-		add_value(&c[LOAD_N], &c[LOAD], row->load_pct);
-		add_value(&c[UTIL_N], &c[UTIL], row->util_pct);
-		add_value(&c[FPS_N], &c[FPS], row->fps);
+		add_value(&c[LOAD_N], &c[LOAD], 100 * s->load);
+		add_value(&c[UTIL_N], &c[UTIL], util_pct);
+		add_value(&c[FPS_N], &c[FPS], s->fps);
 		add_value(&c[TARGET_N], &c[TARGET], row->target_fps);
-		add_value(&c[P99_N], &c[P99], row->frame_p99_ms);
-		c[UTIL_MAX] = fmax(c[UTIL_MAX], row->util_pct);
-		c[FPS_MIN] = fmin(c[FPS_MIN], row->fps);
-		c[P99_MAX] = fmax(c[P99_MAX], row->frame_p99_ms);
+		add_value(&c[P99_N], &c[P99], s->frame_p99_ms);
+		c[UTIL_MAX] = fmax(c[UTIL_MAX], util_pct);
+		c[FPS_MIN] = fmin(c[FPS_MIN], s->fps);
+		c[P99_MAX] = fmax(c[P99_MAX], s->frame_p99_ms);
 	}
 }
 
@@ -386,6 +391,45 @@ TEST(test_a_clock_set_back_loses_and_duplicates_nothing)
 	check_history("vm1", START_MS, START_MS + 3 * HOUR_MS, 1);
 	check_history("vm1", START_MS, START_MS + 3 * HOUR_MS, 60);
 	check_history("vm1", START_MS, START_MS + 3 * HOUR_MS, 3600);
+}
+
+/* --- samples --- */
+
+#define READ_BACK 5000
+
+/* The percentage that REST prints is exactly the stored one. */
+static int compare_row(void *userdata, const void *data)
+{
+	const struct sample *is = &((const struct db_sample *)data)->sample;
+	const struct sample *was = &rows[(*(int *)userdata)++].sample;
+
+	assert_int_equal(is->busy_valid, was->busy_valid);
+	assert_int_equal(is->fps_valid, was->fps_valid);
+	assert_int_equal(is->p99_valid, was->p99_valid);
+	assert_true(is->dt_s == was->dt_s);
+	assert_true(!is->busy_valid || 100 * is->load == 100 * was->load);
+	assert_true(!is->busy_valid || 100 * is->util == 100 * was->util);
+	assert_true(!is->fps_valid || is->fps == was->fps);
+	assert_true(!is->p99_valid || is->frame_p99_ms == was->frame_p99_ms);
+	return 0;
+}
+
+TEST(test_a_sample_is_read_as_it_was_written)
+{
+	int64_t kept_from_ms;
+	int n_read = 0;
+
+	n_rows = 0;
+	for (int i = 0; i < READ_BACK; i++) {
+		add_random_row(START_MS + i, "vm1");
+		rows[i].sample.util = 1 - rows[i].sample.load;
+	}
+	assert_true(write_rows(0, READ_BACK));
+	open_reader();
+	assert_int_equal(db_query_samples(reader, "gpu0", START_MS, START_MS + READ_BACK,
+					  compare_row, &n_read, &kept_from_ms),
+			 0);
+	assert_int_equal(n_read, READ_BACK);
 }
 
 /* --- bounds --- */

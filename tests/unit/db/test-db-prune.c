@@ -211,7 +211,7 @@ static void run_from(int64_t *boot_ms, int64_t from_ms, int64_t to_ms)
 	for (int64_t ms = from_ms; ms < to_ms; ms += MINUTE_MS, *boot_ms += MINUTE_MS) {
 		struct db_sample sample = make_sample(ms, "vm1");
 
-		sample.util_pct = ms % HOUR_MS == 0 ? NAN : 75;
+		sample.sample.util = ms % HOUR_MS == 0 ? NAN : 0.75;
 		assert_int_equal(db_append_clock(db, ms, (uint64_t)*boot_ms * NS_PER_MS), 0);
 		assert_int_equal(db_append_sample(db, &sample), 0);
 		db_commit(db);
@@ -345,7 +345,7 @@ TEST(test_samples_of_a_gpu_report_since_when_they_are_kept)
 	assert_true(first_row.ts_ms >= kept_from_ms);
 	assert_string_equal(first_row.vgpu, "vm1");
 	assert_int_equal(first_row.cap_pct, 40);
-	assert_true(first_row.util_pct > 74 && first_row.util_pct < 76);
+	assert_true(first_row.sample.util > 0.74 && first_row.sample.util < 0.76);
 	assert_int_equal(last_row.ts_ms, end_ms - MINUTE_MS);
 	assert_string_equal(last_row.vgpu, "vm2");
 	assert_int_equal(n_rows, 2 * ((end_ms - first_row.ts_ms) / MINUTE_MS));

@@ -161,8 +161,8 @@ TEST(test_values_that_are_not_valid_are_null)
 				    .vgpus = 3,
 				    .gap = true};
 
-	sample.load_pct = sample.util_pct = sample.fps = sample.target_fps = sample.frame_p99_ms =
-		NAN;
+	sample.sample.busy_valid = sample.sample.fps_valid = sample.sample.p99_valid = false;
+	sample.target_fps = NAN;
 	sample.broken = true;
 	assert_int_equal(db_append_sample(db, &sample), 0);
 	assert_int_equal(db_append_gpu_sample(db, &gpu), 0);

@@ -91,14 +91,17 @@ static inline struct db_sample make_sample(int64_t ts_ms, const char *vgpu)
 	struct db_sample sample = {
 		.ts_ms = ts_ms,
 		.gpu = "gpu0",
-		.dt_s = 1,
+		.sample = {.dt_s = 1,
+			   .busy_valid = true,
+			   .load = 0.3,
+			   .util = 0.75,
+			   .fps_valid = true,
+			   .fps = 58.5,
+			   .p99_valid = true,
+			   .frame_p99_ms = 21.5},
 		.cap_pct = 40,
 		.initial_cap_pct = 50,
-		.load_pct = 30,
-		.util_pct = 75,
-		.fps = 58.5,
 		.target_fps = 60,
-		.frame_p99_ms = 21.5,
 	};
 
 	snprintf(sample.vgpu, sizeof(sample.vgpu), "%s", vgpu);

@@ -122,7 +122,6 @@ static void add_samples(struct db_sample row)
 	strcpy(row.gpu, "gpu0");
 	row.cap_pct = 40;
 	row.initial_cap_pct = 50;
-	row.fps = row.frame_p99_ms = NAN;
 	row.target_fps = 60;
 	for (size_t v = 0; v < ARRAY_SIZE(ids); v++) {
 		strcpy(row.vgpu, ids[v]);
@@ -134,12 +133,11 @@ static void add_samples(struct db_sample row)
 static void fill_database(void)
 {
 	for (int i = 0; i < ROWS; i++)
-		add_samples((struct db_sample){.ts_ms = BEGIN_MS + 500 * i,
-					       .dt_s = 0.5,
-					       .load_pct = 10,
-					       .util_pct = 25,
-					       .broken = i % 2,
-					       .gap = i % 5 == 0});
+		add_samples((struct db_sample){
+			.ts_ms = BEGIN_MS + 500 * i,
+			.sample = {.dt_s = 0.5, .busy_valid = true, .load = 0.1, .util = 0.25},
+			.broken = i % 2,
+			.gap = i % 5 == 0});
 	db_commit(manager->history.db);
 	db_flush(manager->history.db);
 }
@@ -359,11 +357,10 @@ TEST(a_query_at_the_stop_is_503)
 static void add_many(void)
 {
 	for (int i = 0; i < MANY; i++) {
-		add_samples((struct db_sample){.ts_ms = BEGIN_MS + 1000000 + 1000 * i,
-					       .dt_s = 1.001,
-					       .load_pct = i == 0 ? NAN : 10.5,
-					       .util_pct = i == 0 ? NAN : 25,
-					       .broken = i % 2});
+		add_samples((struct db_sample){
+			.ts_ms = BEGIN_MS + 1000000 + 1000 * i,
+			.sample = {.dt_s = 1.001, .busy_valid = i > 0, .load = 0.105, .util = 0.25},
+			.broken = i % 2});
 		if (i % 500 == 0)
 			db_flush(manager->history.db);
 	}
@@ -444,11 +441,8 @@ TEST(the_load_of_a_gpu_is_the_sum_of_its_vgpus)
 	json_t *answer, *points;
 
 	for (int i = 0; i < 10; i++) {
-		struct db_sample row = {.ts_ms = BEGIN_MS + 500 * i,
-					.vgpu = "half",
-					.gpu = "gpu0",
-					.cap_pct = 20,
-					.load_pct = NAN};
+		struct db_sample row = {
+			.ts_ms = BEGIN_MS + 500 * i, .vgpu = "half", .gpu = "gpu0", .cap_pct = 20};
 
 		assert_int_equal(db_append_sample(manager->history.db, &row), 0);
 	}
