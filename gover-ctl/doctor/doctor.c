@@ -548,10 +548,12 @@ static void check_layer(const struct doctor_input *input, struct finding *findin
 
 /* --- all checks --- */
 
+#define BACKENDS "backends"
+
 /* In the order of the output. */
 static const struct {
 	const char *name;
-	/* NULL: a check of a backend, in `gover-d --diagnose` */
+	/* NULL: in `gover-d --diagnose` */
 	void (*check)(const struct doctor_input *input, struct finding *finding);
 	bool needs_host; /* skipped without a reply of the daemon */
 } checks[] = {
@@ -566,14 +568,7 @@ static const struct {
 	{"vulkan", check_vulkan, false},
 	{"layer", check_layer, false},
 	{"xvfb", check_xvfb, false},
-	{"mdev", NULL, false},
-	{"gvt", NULL, false},
-	{"i915-pmu", NULL, false},
-	{"sriov", NULL, false},
-	{"xe-pmu", NULL, false},
-	{"fdinfo", NULL, false},
-	{"nvml", NULL, false},
-	{"dmem", NULL, false},
+	{BACKENDS, NULL, false}, /* all the others in `gover-d --diagnose` */
 	{"sources", check_sources, false},
 	{"vsock", check_vsock, false},
 	{"fps-bpf", check_bpf, false},
@@ -631,14 +626,24 @@ static json_t *diagnose(const struct doctor_input *input, const struct installat
 	return answer;
 }
 
-/* Adds the finding of this check, if gover-d has one. */
-static void copy(const json_t *answer, const char *check, json_t *list)
+static bool has_row(const char *check)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(checks); i++)
+		if (strcmp(checks[i].name, check) == 0)
+			return true;
+	return false;
+}
+
+/* Adds the findings of gover-d that belong to the row @name. */
+static void copy(const json_t *answer, const char *name, json_t *list)
 {
 	json_t *finding;
 	size_t i;
 
 	json_array_foreach (json_object_get(answer, "checks"), i, finding) {
-		if (strcmp(field_text(finding, "check"), check) == 0)
+		const char *check = field_text(finding, "check");
+
+		if (strcmp(check, name) == 0 || (strcmp(name, BACKENDS) == 0 && !has_row(check)))
 			(void)json_array_append(list, finding);
 	}
 }
@@ -659,7 +664,7 @@ static json_t *examine(const struct doctor_input *input, const json_t *answer,
 	if (!answer) {
 		finding_set(&finding, FINDING_WARN, "", "backends are not checked: %s",
 			    problem->msg);
-		finding_add(list, "backends", &finding);
+		finding_add(list, BACKENDS, &finding);
 	}
 	json_array_foreach (list, n, entry) {
 		ok = ok && strcmp(field_text(entry, "state"), "fail") != 0;

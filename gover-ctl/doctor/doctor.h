@@ -32,8 +32,9 @@ struct doctor_input {
 };
 
 /*
- * Runs the check @index; the finding of a check of a backend is FINDING_SKIPPED. Returns the name
- * of the check, or NULL if @index is past the last check.
+ * Runs the check @index. The finding is FINDING_SKIPPED if gover-d makes this check, or if the
+ * index is that of all other checks of gover-d. Returns the name of the check, or NULL if @index is
+ * past the last check.
  */
 const char *doctor_check(size_t index, const struct doctor_input *input,
 			 struct finding *ret_finding);

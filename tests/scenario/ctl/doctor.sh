@@ -34,6 +34,13 @@ cp "$B/gover-d" "$dir/usr/bin/"
 is "wrong facts are refused" "$? $(grep -c 'gover-d: --facts: ' "$dir/out")" "1 1"
 is "gover-d alone makes the same findings" "$("$B/gover-d" --diagnose | gojq -c '.checks[] | select(.check == "mdev")')" \
   "$(doctor; gojq -c '.checks[] | select(.check == "mdev")' "$dir/doctor")"
+mv "$dir/usr/bin/gover-d" "$dir/gover-d"
+printf '#!/bin/sh\n%s\n' "echo '{\"config\": null, \"checks\": [{\"check\": \"new\", \"state\": \"ok\"}, {\"check\": \"cgroups\", \"state\": \"ok\"}]}'" >"$dir/usr/bin/gover-d"
+chmod +x "$dir/usr/bin/gover-d"
+doctor
+is "doctor shows a check of gover-d that it does not know" \
+  "$(gojq -r '.checks[].check' "$dir/doctor" | grep -xE 'cgroups|new|vsock' | tr '\n' ' ')" "cgroups new vsock "
+mv "$dir/gover-d" "$dir/usr/bin/gover-d"
 library() { cp "${B%/[at]san}/$1" "$dir/usr/lib/gover/$1"; }
 doctor
 ok "without libraries FPS are not measured" sh -c 'echo "$0" | grep -q "^fail|FPS are not measured: libgover-fps.so: found neither .*|$1\$"' \
