@@ -54,10 +54,4 @@ int diagnose_each(const struct gpu_host *host, const char *pattern, diagnose_fn 
 /* Reads the effective capabilities of the running daemon. Returns false if they are not known. */
 bool diagnose_capabilities(const struct gpu_host *host, unsigned long long *ret_bits);
 
-/* The tables of the backends. */
-extern const struct gpu_check gpu_gvt_checks[];
-extern const struct gpu_check gpu_xe_checks[];
-extern const struct gpu_check gpu_softgpu_checks[]; /* control groups, also those of lib */
-extern const struct gpu_check gpu_drm_checks[];
-
 #endif

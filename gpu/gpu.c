@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of GPU backends. A new backend has a folder, and one row here. */
+/* The functions of the backends of base/gpu/backend.h. */
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "gpu/gpu.h"
 
-static const struct gpu_ops *const backends[] = {
-	&gpu_gvt_ops, &gpu_xe_ops, &gpu_softgpu_ops, &gpu_lib_ops, &gpu_drm_ops, &gpu_sim_ops,
-};
+#define ROW(name, ...) &gpu_##name##_ops,
+static const struct gpu_ops *const backends[] = {GPU_BACKENDS(ROW, ROW)};
 
 const struct gpu_ops *gpu_at(size_t index)
 {

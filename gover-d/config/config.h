@@ -12,9 +12,11 @@
 #include <stdio.h>
 
 #include "base/config/setting.h"
+#include "base/err.h"
+#include "base/gpu/config.h"
+#include "base/id.h"
 #include "db/db.h"
 #include "gover-d/config/config-path.h"
-#include "gover-d/model/host.h"
 #include "policy/policy.h"
 #include "policy/promise/promise.h"
 

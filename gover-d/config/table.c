@@ -18,14 +18,15 @@
 
 #include "base/cleanup.h"
 #include "base/config/inifile.h"
+#include "base/gpu/backend.h"
+#include "base/gpu/drm-name.h"
 #include "base/parse.h"
 #include "base/xalloc.h"
 #include "compute/channel/control.h"
 #include "compute/channel/wire.h"
+#include "fps-preload/wire.h"
 #include "gover-d/config/config.h"
 #include "gover-d/config/flavor.h"
-#include "gpu/drm/drm.h"
-#include "gpu/xe/xe.h"
 
 #define FILE_BYTES_MAX (256 * 1024)
 
@@ -262,6 +263,10 @@ static void format_price(const void *at, char *ret_text, size_t size)
 
 static const struct setting_type setting_price = {set_price, format_price};
 
+/* A list of the names of all backends ends with "or". */
+#define COMMA_BACKEND(backend, ...) ", " #backend
+#define OR_BACKEND(backend, ...)    " or " #backend
+
 #define FLAVOR_NAME "a name of A-Z a-z 0-9 . _ -"
 
 /*
@@ -297,7 +302,7 @@ static const struct setting keys[] = {
 	NUMBER(PROMISE(slow_pct), 0.1, 100, " percent of the window"),
 	NUMBER(PROMISE(slow_window_s), 10, 86400, " s"),
 
-	WORD(GPU(backend), "auto, gvt, xe, softgpu, lib, drm or sim"),
+	WORD(GPU(backend), "auto" GPU_BACKENDS(COMMA_BACKEND, OR_BACKEND)),
 	TEXT(GPU(root), 0, 160, "nothing, or a path without '..'", fits_root),
 	TEXT(GPU(parent), 0, 63, "nothing, a PCI address, or the name of a driver", fits_parent),
 	WORD(GPU(truth), "auto, fdinfo, nvml or none"),
@@ -550,11 +555,47 @@ static int check_gpu_names(const struct config *config, struct err *reterr)
 	return 0;
 }
 
-/* The GPU is a device of sysfs, which the keys "root" and "parent" name. */
-static bool is_named_by_sysfs(const struct gpu_config *gpu)
+/* Returns true if a GPU has a backend of this kind. backend = auto selects one with devices. */
+static bool is_kind(const struct gpu_config *gpu, enum gpu_kind kind)
 {
-	return strcmp(gpu->backend, "gvt") == 0 || strcmp(gpu->backend, "xe") == 0 ||
-	       strcmp(gpu->backend, "auto") == 0;
+	const struct gpu_backend *backend = gpu_backend_find(gpu->backend);
+
+	return backend ? backend->kind == kind : kind == GPU_KIND_DEVICE;
+}
+
+static bool is_device(const struct gpu_backend *backend)
+{
+	return backend->kind == GPU_KIND_DEVICE;
+}
+
+static bool is_simulated(const struct gpu_backend *backend)
+{
+	return backend->kind == GPU_KIND_SIMULATED;
+}
+
+static bool counts_by_bpf(const struct gpu_backend *backend)
+{
+	return backend->bpf;
+}
+
+/* Returns true if the time of the GPU can be faster than that of the host. */
+static bool may_be_simulated(const struct gpu_config *gpu)
+{
+	return is_kind(gpu, GPU_KIND_SIMULATED) ||
+	       (gpu_backend_find(gpu->backend) && is_kind(gpu, GPU_KIND_DEVICE) && gpu->root[0]);
+}
+
+static int refuse_speed(const struct gpu_config *gpu, struct err *reterr)
+{
+	char simulated[GPU_BACKEND_LIST_MAX], devices[GPU_BACKEND_LIST_MAX];
+
+	gpu_backend_list(is_simulated, simulated);
+	gpu_backend_list(is_device, devices);
+	return err_fail(reterr, EINVAL,
+			"[gpu %s] speed = %g: not allowed with this backend (allowed: 1; above 1 "
+			"only with backend = %s, or with backend = %s and a root created by "
+			"gover-sim)",
+			gpu->name, gpu->speed, simulated, devices);
 }
 
 /* All GPUs must have the same speed, because one period applies to all GPUs of the host. */
@@ -563,14 +604,8 @@ static int check_speeds(const struct config *config, struct err *reterr)
 	for (int g = 0; g < config->n_gpus; g++) {
 		const struct gpu_config *gpu = &config->gpus[g].gpu;
 
-		if (gpu->speed > 1 && strcmp(gpu->backend, "sim") != 0 &&
-		    (!is_named_by_sysfs(gpu) || strcmp(gpu->backend, "auto") == 0 ||
-		     gpu->root[0] == '\0'))
-			return err_fail(reterr, EINVAL,
-					"[gpu %s] speed = %g: not allowed with this backend "
-					"(allowed: 1; above 1 only with backend = sim, or with "
-					"backend = gvt or xe and a root created by gover-sim)",
-					gpu->name, gpu->speed);
+		if (gpu->speed > 1 && !may_be_simulated(gpu))
+			return refuse_speed(gpu, reterr);
 		if (fabs(gpu->speed - config->gpus[0].gpu.speed) > 0)
 			return err_fail(
 				reterr, EINVAL,
@@ -636,23 +671,21 @@ static int check_slices(const struct config *config, struct err *reterr)
 /* The kernel can count frames only for processes in a vGPU's control group. */
 static int check_fps_sources(const struct config *config, struct err *reterr)
 {
+	char counting[GPU_BACKEND_LIST_MAX];
+
+	gpu_backend_list(counts_by_bpf, counting);
 	for (int g = 0; g < config->n_gpus; g++) {
 		const struct gpu_config *gpu = &config->gpus[g].gpu;
+		const struct gpu_backend *backend = gpu_backend_find(gpu->backend);
 
-		if (strcmp(config->gpus[g].fps_source, "bpf") == 0 &&
-		    strcmp(gpu->backend, "softgpu") != 0)
+		if (strcmp(config->gpus[g].fps_source, "bpf") == 0 && (!backend || !backend->bpf))
 			return err_fail(reterr, EINVAL,
-					"[gpu %s] fps_source = bpf: requires backend = softgpu, "
-					"whose vGPUs are control groups (allowed with this "
-					"backend: preload)",
-					gpu->name);
+					"[gpu %s] fps_source = bpf: requires backend = %s, whose "
+					"vGPUs are control groups (allowed with this backend: "
+					"preload)",
+					gpu->name, counting);
 	}
 	return 0;
-}
-
-static bool is_drm(const struct gpu_config *gpu)
-{
-	return strcmp(gpu->backend, "drm") == 0;
 }
 
 /* A name that no GPU has would be a GPU that no program uses. */
@@ -663,10 +696,11 @@ static int check_parents(const struct config *config, struct err *reterr)
 	for (int g = 0; g < config->n_gpus; g++) {
 		const struct gpu_config *gpu = &config->gpus[g].gpu;
 
-		if (is_drm(gpu) && gpu->parent[0] && drm_device_parse(gpu->parent, parent) < 0)
+		if (is_kind(gpu, GPU_KIND_OBSERVED) && gpu->parent[0] &&
+		    drm_name_parse(gpu->parent, parent) < 0)
 			return err_fail(reterr, EINVAL,
 					"[gpu %s] parent = %s: unknown (allowed: %s)", gpu->name,
-					gpu->parent, DRM_DEVICE_ALLOWED);
+					gpu->parent, DRM_NAME_ALLOWED);
 	}
 	return 0;
 }
@@ -674,14 +708,17 @@ static int check_parents(const struct config *config, struct err *reterr)
 /* Every other backend counts one unit only. */
 static int check_units(const struct config *config, struct err *reterr)
 {
+	char simulated[GPU_BACKEND_LIST_MAX];
+
+	gpu_backend_list(is_simulated, simulated);
 	for (int g = 0; g < config->n_gpus; g++) {
 		const struct gpu_config *gpu = &config->gpus[g].gpu;
 
-		if (strcmp(gpu->unit, "work") == 0 && strcmp(gpu->backend, "sim") != 0)
+		if (strcmp(gpu->unit, "work") == 0 && !is_kind(gpu, GPU_KIND_SIMULATED))
 			return err_fail(reterr, EINVAL,
-					"[gpu %s] unit = work: only allowed with backend = sim "
+					"[gpu %s] unit = work: only allowed with backend = %s "
 					"(allowed with this backend: frames)",
-					gpu->name);
+					gpu->name, simulated);
 	}
 	return 0;
 }
@@ -691,11 +728,11 @@ static int check_sharing(const struct config *config, struct err *reterr)
 {
 	for (int g = 0; g < config->n_gpus; g++) {
 		const struct gpu_config *gpu = &config->gpus[g].gpu;
-		const struct gpu_ops *ops = gpu_find(gpu->backend);
+		const struct gpu_backend *backend = gpu_backend_find(gpu->backend);
 
 		if (!gpu_wants_guarantees(gpu))
 			continue;
-		if (ops && !ops->sharing.set)
+		if (backend && backend->hard_only)
 			return err_fail(reterr, EINVAL,
 					"[gpu %s] sharing = guarantee: not possible with backend = "
 					"%s (allowed with this backend: auto or hard)",
@@ -728,12 +765,19 @@ static bool sockets_clash(const char *arbiter, const char *other)
 	       (other[n] == '\0' || strcmp(other + n, COMPUTE_CONTROL_SUFFIX) == 0);
 }
 
+static bool has_arbiter(const struct gpu_config *gpu)
+{
+	const struct gpu_backend *backend = gpu_backend_find(gpu->backend);
+
+	return backend && backend->arbiter;
+}
+
 static int check_arbiters(const struct config *config, struct err *reterr)
 {
 	for (int a = 0; a < config->n_gpus; a++) {
 		const struct gpu_config *gpu = &config->gpus[a].gpu;
 
-		if (strcmp(gpu->backend, "lib") != 0)
+		if (!has_arbiter(gpu))
 			continue;
 		if (sockets_clash(gpu->socket, config->socket) ||
 		    sockets_clash(gpu->socket, config->fps_socket))
@@ -742,7 +786,7 @@ static int check_arbiters(const struct config *config, struct err *reterr)
 					"[daemon] and [fps]",
 					gpu->name, gpu->socket);
 		for (int b = 0; b < config->n_gpus; b++)
-			if (a != b && strcmp(config->gpus[b].gpu.backend, "lib") == 0 &&
+			if (a != b && has_arbiter(&config->gpus[b].gpu) &&
 			    sockets_clash(gpu->socket, config->gpus[b].gpu.socket))
 				return err_fail(reterr, EINVAL,
 						"[gpu %s] socket = %s: also used by [gpu %s] "
@@ -826,12 +870,6 @@ static int check_flavor(const struct config *config, struct err *reterr)
 			key, pct, cap_pct);
 }
 
-/* The GPU is a control group that contains the groups of its vGPUs. */
-static bool is_group(const struct gpu_config *gpu)
-{
-	return strcmp(gpu->backend, "softgpu") == 0 || strcmp(gpu->backend, "lib") == 0;
-}
-
 /* Writes the path of the control group of a GPU: ROOT/NAME. */
 static void group_of(const struct gpu_config *gpu, char ret_group[PATH_MAX + ID_MAX])
 {
@@ -839,7 +877,7 @@ static void group_of(const struct gpu_config *gpu, char ret_group[PATH_MAX + ID_
 		 gpu->name);
 }
 
-/* A GPU has one driver, so it belongs to one of the backends gvt and xe. */
+/* A GPU has one driver, so it belongs to one of the backends with devices. */
 static bool may_have_same_driver(const struct gpu_config *one, const struct gpu_config *other)
 {
 	return strcmp(one->backend, other->backend) == 0 || strcmp(one->backend, "auto") == 0 ||
@@ -851,8 +889,14 @@ static bool is_same_parent(const char *one, const char *other)
 {
 	char a[GPU_PARENT_MAX], b[GPU_PARENT_MAX];
 
-	return strcmp(one, other) == 0 || (drm_device_parse(one, a) == 0 &&
-					   drm_device_parse(other, b) == 0 && strcmp(a, b) == 0);
+	return strcmp(one, other) == 0 ||
+	       (drm_name_parse(one, a) == 0 && drm_name_parse(other, b) == 0 && strcmp(a, b) == 0);
+}
+
+static bool are_kind(const struct gpu_config *one, const struct gpu_config *other,
+		     enum gpu_kind kind)
+{
+	return is_kind(one, kind) && is_kind(other, kind);
 }
 
 /*
@@ -864,19 +908,19 @@ static bool roots_clash(const struct gpu_config *inner, const struct gpu_config 
 	char in[PATH_MAX + ID_MAX], out[PATH_MAX + ID_MAX];
 
 	/* two sections must not name the same GPU of the host */
-	if (is_named_by_sysfs(inner) && is_named_by_sysfs(outer))
+	if (are_kind(inner, outer, GPU_KIND_DEVICE))
 		return may_have_same_driver(inner, outer) &&
 		       strcmp(inner->root, outer->root) == 0 &&
 		       (!inner->parent[0] || !outer->parent[0] ||
 			strcmp(inner->parent, outer->parent) == 0);
-	if (strcmp(inner->backend, "sim") == 0 && strcmp(outer->backend, "sim") == 0)
+	if (are_kind(inner, outer, GPU_KIND_SIMULATED))
 		return inner->root[0] && /* each GPU needs its own directory */
 		       strcmp(inner->root, outer->root) == 0;
 	/* the same control groups on the same GPU */
-	if (is_drm(inner) && is_drm(outer))
+	if (are_kind(inner, outer, GPU_KIND_OBSERVED))
 		return strcmp(inner->root, outer->root) == 0 &&
 		       is_same_parent(inner->parent, outer->parent);
-	if (!is_group(inner) || !is_group(outer))
+	if (!are_kind(inner, outer, GPU_KIND_GROUP))
 		return false;
 	group_of(inner, in);
 	group_of(outer, out);
@@ -888,7 +932,7 @@ static int check_roots(const struct config *config, struct err *reterr)
 	for (int a = 0; a < config->n_gpus; a++) {
 		const struct gpu_config *gpu = &config->gpus[a].gpu;
 
-		if (is_group(gpu) && gpu->root[0] == '/')
+		if (is_kind(gpu, GPU_KIND_GROUP) && gpu->root[0] == '/')
 			return err_fail(
 				reterr, EINVAL,
 				"[gpu %s] root = %s: not a relative path (allowed: a control group "
@@ -901,7 +945,10 @@ static int check_roots(const struct config *config, struct err *reterr)
 					"[gpu %s] root = %s: also used by [gpu %s] (allowed: "
 					"another root%s)",
 					gpu->name, gpu->root, config->gpus[b].gpu.name,
-					is_named_by_sysfs(gpu) || is_drm(gpu) ? " or parent" : "");
+					is_kind(gpu, GPU_KIND_DEVICE) ||
+							is_kind(gpu, GPU_KIND_OBSERVED)
+						? " or parent"
+						: "");
 	}
 	return 0;
 }

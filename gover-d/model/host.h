@@ -21,7 +21,6 @@
 #include "policy/promise/promise.h"
 #include "policy/qos/moving.h"
 
-#define GPUS_MAX    64
 #define TICKS_TIMED 256
 #define REFUSED_MAX 16 /* at most this number of refused vGPUs of a GPU are logged by name */
 

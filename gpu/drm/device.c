@@ -11,13 +11,13 @@
 /* The kernels are those of drm-usage-stats.rst. */
 static const struct drm_driver drivers[] = {
 	{.name = "amdgpu", .counts = true, .major = 5, .minor = 19},
-	{.name = "etnaviv", .counts = true, .off_pci = true},
+	{.name = "etnaviv", .counts = true},
 	{.name = "i915", .counts = true, .major = 5, .minor = 19},
-	{.name = "lima", .off_pci = true},
-	{.name = "msm", .counts = true, .off_pci = true},
-	{.name = "panfrost", .counts = true, .off_pci = true, .major = 6, .minor = 8},
-	{.name = "panthor", .counts = true, .off_pci = true},
-	{.name = "v3d", .counts = true, .off_pci = true},
+	{.name = "lima"},
+	{.name = "msm", .counts = true},
+	{.name = "panfrost", .counts = true, .major = 6, .minor = 8},
+	{.name = "panthor", .counts = true},
+	{.name = "v3d", .counts = true},
 	{.name = "xe", .counts = true, .major = 6, .minor = 11},
 };
 

@@ -10,8 +10,7 @@
 
 struct drm_driver {
 	const char *name;
-	bool counts;  /* its DRM files have the time or the cycles of each client */
-	bool off_pci; /* its GPUs are not on the PCI bus: fdinfo names them by their driver */
+	bool counts; /* its DRM files have the time or the cycles of each client */
 	/* first kernel whose own driver is known to publish the use of clients; 0: none */
 	int major, minor;
 };

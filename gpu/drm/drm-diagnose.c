@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "gpu/diagnose.h"
 #include "gpu/drm/device.h"
+#include "gpu/drm/drm.h"
 #include "gpu/gpu.h"
 
 #define TEXT_MAX 65536

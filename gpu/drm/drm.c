@@ -20,6 +20,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/gpu/drm-name.h"
 #include "base/linux/cgroup.h"
 #include "base/text.h"
 #include "base/xalloc.h"
@@ -73,48 +74,6 @@ struct groups {
 	struct refused refused[REFUSED_MAX];
 };
 
-/* Parses @digits hexadecimal digits at most, at least @least, and the character after them. */
-static int parse_part(const char **at, size_t least, size_t digits, char end,
-		      unsigned int *ret_part)
-{
-	size_t n = strspn(*at, "0123456789abcdefABCDEF");
-
-	if (n < least || n > digits || (*at)[n] != end || sscanf(*at, "%x", ret_part) != 1)
-		return -EINVAL;
-	*at += n + (end != '\0');
-	return 0;
-}
-
-static int parse_address(const char *text, char ret_parent[GPU_PARENT_MAX])
-{
-	unsigned int domain = 0, bus = 0, device = 0, function = 0;
-	const char *at = text, *colon = strchr(text, ':');
-	int r = 0;
-
-	if (colon && strchr(colon + 1, ':'))
-		r = parse_part(&at, 4, 8, ':', &domain);
-	if (r == 0)
-		r = parse_part(&at, 2, 2, ':', &bus);
-	if (r == 0)
-		r = parse_part(&at, 2, 2, '.', &device);
-	if (r == 0)
-		r = parse_part(&at, 1, 1, '\0', &function);
-	if (r < 0 || device > 31 || function > 7)
-		return -EINVAL;
-	snprintf(ret_parent, GPU_PARENT_MAX, "%04x:%02x:%02x.%u", domain, bus, device, function);
-	return 0;
-}
-
-int drm_device_parse(const char *text, char ret_parent[GPU_PARENT_MAX])
-{
-	const struct drm_driver *driver = device_driver(text);
-
-	if (!driver || !driver->off_pci)
-		return parse_address(text, ret_parent);
-	strcpy(ret_parent, text);
-	return 0;
-}
-
 struct found {
 	int n;
 	struct device last;
@@ -140,9 +99,9 @@ int drm_device_find(const char *sysfs, const char *parent, char ret_device[GPU_P
 	char path[PATH_MAX];
 
 	if (parent[0]) {
-		if (drm_device_parse(parent, ret_device) < 0)
+		if (drm_name_parse(parent, ret_device) < 0)
 			return err_fail(reterr, EINVAL, "parent = %s: unknown (allowed: %s)",
-					parent, DRM_DEVICE_ALLOWED);
+					parent, DRM_NAME_ALLOWED);
 		if (snprintf(path, sizeof(path), "%s/bus/pci/devices/%s", sysfs, ret_device) >=
 			    (int)sizeof(path) ||
 		    !realpath(path, ret_path))

@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of backend drm: [gpu] parent, the GPU in sysfs, and the ids of vGPUs. */
+/* Names of backend drm: the GPU in sysfs and the ids of vGPUs; and its checks. */
 #ifndef GPU_DRM_DRM_H
 #define GPU_DRM_DRM_H
 
 #include "gpu/gpu.h"
 
-/* How a message describes what is allowed. */
-#define DRM_DEVICE_ALLOWED                                                                       \
-	"a PCI address such as 0000:03:00.0, or for a GPU that is not a PCI device its driver: " \
-	"etnaviv, lima, msm, panfrost, panthor or v3d"
-
-/*
- * Writes the name of the GPU as fdinfo has it. A PCI address may have no domain (lspci), eight
- * digits for it (nvidia-smi) or upper case; the result is that of the kernel. Returns -EINVAL if
- * @text is neither an address nor a known driver.
- */
-int drm_device_parse(const char *text, char ret_parent[GPU_PARENT_MAX]);
+extern const struct gpu_check gpu_drm_checks[];
 
 /*
  * Writes the name of the GPU that @parent selects, as it is in fdinfo: its PCI address, or the name

@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "gpu/diagnose.h"
+
 /* Returns true if the GPU with this folder in the mdev bus offers types of GVT-g. */
 bool gvt_is_parent(const char *path);
 
@@ -20,5 +22,7 @@ enum gvt_file {
 	GVT_FILES
 };
 extern const char *const gvt_files[GVT_FILES];
+
+extern const struct gpu_check gpu_gvt_checks[];
 
 #endif

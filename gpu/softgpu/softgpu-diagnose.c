@@ -16,6 +16,7 @@
 #include "base/xalloc.h"
 #include "gpu/diagnose.h"
 #include "gpu/gpu.h"
+#include "gpu/softgpu/softgpu.h"
 
 #define MOUNTS_MAX (1024 * 1024)
 

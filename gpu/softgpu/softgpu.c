@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "gpu/cgroup-tree.h"
+#include "gpu/softgpu/softgpu.h"
 
 #define CORES_DEFAULT 1.0
 

@@ -79,6 +79,9 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
   }' LAYERS - >"$dir/complaints"
 none "includes point to an earlier line of LAYERS; some folders use even fewer"
 
+grep -l ' gpu/' "$B"/obj/gover-d/config/*.d >"$dir/complaints" 2>&1
+none "gover-d/config/ includes no file of gpu/, also not through another header"
+
 # A module is a .c file and its .h file. tsort prints each cycle of modules on stderr.
 grep -E '^(base|compute|db|fps-preload|gover-ctl|gover-d|gover-fleet|gpu|kernel/sched|monitor|policy|sim|tests/(bench|double|workloads))/' "$dir/c" |
   xargs awk -F '"' '/^#include "/ {
@@ -155,7 +158,7 @@ grep -nE '#include <(time|sys/|unistd|fcntl|pthread|signal|poll)' policy/*.[ch] 
 none "policy/, sim/model/, sim/experiment/, tests/double/device/ and tests/bench/compute/ include no system header: time is a parameter"
 
 grep -nE '(^|[^a-z_])(exit|_exit|abort|printf|fprintf|puts|fputs|perror|syslog|sd_journal_[a-z]*)\(' \
-  base/*.[ch] base/config/*.[ch] base/http/*.[ch] base/linux/*.[ch] policy/*.[ch] policy/*/*.[ch] kernel/sched/*.[ch] compute/arbiter/*.[ch] db/*.[ch] sim/model/*.[ch] tests/double/device/*.[ch] sim/experiment/*.[ch] \
+  base/*.[ch] base/config/*.[ch] base/gpu/*.[ch] base/http/*.[ch] base/linux/*.[ch] policy/*.[ch] policy/*/*.[ch] kernel/sched/*.[ch] compute/arbiter/*.[ch] db/*.[ch] sim/model/*.[ch] tests/double/device/*.[ch] sim/experiment/*.[ch] \
   tests/bench/compute/*.[ch] gpu/*.[ch] gpu/*/*.[ch] \
   monitor/*.[ch] monitor/*/*.[ch] compute/channel/*.[ch] compute/tenant/*.[ch] compute/cl/*.[ch] |
   grep -vE '^(sim/experiment/report|base/xalloc)\.c:' >"$dir/complaints"

@@ -10,6 +10,8 @@
 #include "base/file.h"
 #include "gpu/diagnose.h"
 #include "gpu/gpu.h"
+#include "gpu/gvt/gvt.h"
+#include "gpu/softgpu/softgpu.h"
 #include "tests/unit/temp-folder.h"
 #include "tests/unit/unit.h"
 

@@ -6,7 +6,9 @@
 #include "tests/unit/gpu/drm/test-truth.h"
 
 #include "gpu/diagnose.h"
+#include "gpu/drm/drm.h"
 #include "gpu/gpu.h"
+#include "gpu/xe/xe.h"
 
 static struct gpu_config gpu;
 static struct gpu_host host; /* the daemon and its configuration */

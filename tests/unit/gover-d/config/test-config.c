@@ -11,6 +11,7 @@
 #include "compute/arbiter/arbiter.h"
 #include "gover-d/config/config.h"
 #include "gover-d/config/flavor.h"
+#include "gpu/gpu.h"
 #include "tests/unit/unit.h"
 
 static char folder[] = "/tmp/gover-config.XXXXXX";
