@@ -372,6 +372,9 @@ static const char *bearer_of(const char *authorization)
 	return text + strspn(text, " ");
 }
 
+/* A principal with a token has the name of the token after this word. */
+#define TOKEN_WORD "token "
+
 static void refuse(struct principal *principal, enum access_fault fault, unsigned int retry_after_s)
 {
 	principal->fault = fault;
@@ -386,7 +389,7 @@ static void identify_token(struct authn *authn, const struct peer *peer, const s
 	if (token && token->expires_ms && now.wall_ms >= token->expires_ms) {
 		refuse(principal, ACCESS_EXPIRED, 0);
 	} else if (token) {
-		snprintf(principal->name, sizeof(principal->name), "token %s", token->name);
+		snprintf(principal->name, sizeof(principal->name), TOKEN_WORD "%s", token->name);
 		principal->scope = token->scope;
 	} else {
 		wait_s = limits_fail_token(authn->limits, peer->key, now.mono_ns, &begins_s);
@@ -482,4 +485,36 @@ void authn_identify(struct authn *authn, const struct peer *peer,
 		identify_client(credentials, rights, principal);
 	else
 		identify_address(authn, peer, credentials->host, principal);
+}
+
+void authn_session_begin(const struct authn *authn, const struct principal *principal,
+			 struct authn_session *ret_session)
+{
+	const size_t length = strlen(TOKEN_WORD);
+	const struct token *token = NULL;
+
+	*ret_session = (struct authn_session){.expires_s = principal->expires_s,
+					      .tls_generation = principal->tls_generation};
+	if (strncmp(principal->name, TOKEN_WORD, length) == 0)
+		token = tokens_named(authn->tokens, principal->name + length);
+	if (!token)
+		return;
+	memcpy(ret_session->token, token->name, sizeof(ret_session->token));
+	ret_session->created_ms = token->created_ms;
+}
+
+bool authn_session_is_valid(const struct authn *authn, const struct authn_session *session,
+			    int64_t now_ms)
+{
+	const struct token *token;
+
+	/* The CAs may have changed: the client identifies itself again when it reconnects. */
+	if (session->tls_generation && (now_ms / 1000 >= session->expires_s ||
+					session->tls_generation != tls_generation(authn->tls)))
+		return false;
+	if (!session->token[0])
+		return true;
+	token = tokens_named(authn->tokens, session->token);
+	return token && token->created_ms == session->created_ms &&
+	       (!token->expires_ms || now_ms < token->expires_ms);
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "base/id.h"
 #include "gover-d/auth/access.h"
 #include "gover-d/auth/limits.h"
 
@@ -78,6 +79,23 @@ struct credentials {
 void authn_identify(struct authn *authn, const struct peer *peer,
 		    const struct credentials *credentials, struct instant now,
 		    struct principal *ret_principal);
+
+/* The token or certificate of a principal, for a reply that continues after the request. */
+struct authn_session {
+	char token[ID_MAX]; /* "": the principal has no token */
+	int64_t created_ms; /* of the token: distinguishes it from a later one of the same name */
+	int64_t expires_s;  /* of the certificate, as in struct principal */
+	unsigned int tls_generation; /* of the certificate; 0: the principal has none */
+};
+
+void authn_session_begin(const struct authn *authn, const struct principal *principal,
+			 struct authn_session *ret_session);
+/*
+ * Returns false if the token was revoked or has expired, or if the certificate has expired or was
+ * checked with other CAs than those in force.
+ */
+bool authn_session_is_valid(const struct authn *authn, const struct authn_session *session,
+			    int64_t now_ms);
 
 struct tokens *authn_tokens(struct authn *authn);
 /*

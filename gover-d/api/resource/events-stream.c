@@ -10,8 +10,6 @@
 #include "gover-d/api/resource/events-stream.h"
 #include "gover-d/api/resource/routes.h"
 #include "gover-d/auth/authn.h"
-#include "gover-d/auth/tls.h"
-#include "gover-d/auth/tokens.h"
 #include "gover-d/model/decisions.h"
 #include "gover-d/record/encode.h"
 #include "gover-d/util/json.h"
@@ -29,14 +27,8 @@ struct follower {
 	uint64_t spoken_ns; /* time of the newest tick when data was last sent */
 	bool left_behind;
 	char who[ACCESS_NAME_MAX];
-	/* name of the token that opened the stream; "": opened without a token */
-	char token[ID_MAX];
-	/* creation time of the token: distinguishes it from a later token of the same name */
-	int64_t created_ms;
-	/* of the certificate that opened the stream, as in struct principal; 0: no certificate */
-	int64_t expires_s;
-	unsigned int tls_generation;
-	struct follower *next; /* next in api.followers */
+	struct authn_session session; /* the stream ends with it */
+	struct follower *next;	      /* next in api.followers */
 };
 
 static ssize_t read_stream(struct api_stream *stream, char *buffer, size_t size)
@@ -64,37 +56,6 @@ static void free_stream(struct api_stream *stream)
 	free(f);
 }
 
-static void remember_who(struct follower *f, const struct principal *who)
-{
-	static const char word[] = "token ";
-	const struct token *token = NULL;
-
-	memcpy(f->who, who->name, sizeof(f->who));
-	f->expires_s = who->expires_s;
-	f->tls_generation = who->tls_generation;
-	if (strncmp(who->name, word, sizeof(word) - 1) == 0)
-		token = tokens_named(authn_tokens(f->api->authn), who->name + sizeof(word) - 1);
-	if (!token)
-		return;
-	memcpy(f->token, token->name, sizeof(f->token));
-	f->created_ms = token->created_ms;
-}
-
-static bool is_revoked(const struct follower *f, int64_t now_ms)
-{
-	const struct token *token;
-
-	/* The CAs may have changed: the client identifies itself again when it reconnects. */
-	if (f->tls_generation && (now_ms / 1000 >= f->expires_s ||
-				  f->tls_generation != tls_generation(authn_tls(f->api->authn))))
-		return true;
-	if (!f->token[0])
-		return false;
-	token = tokens_named(authn_tokens(f->api->authn), f->token);
-	return !token || token->created_ms != f->created_ms ||
-	       (token->expires_ms && now_ms >= token->expires_ms);
-}
-
 /* Closes the stream, unless it is closing or the transport does not send it (yet or any more). */
 static void let_go(struct follower *f)
 {
@@ -104,10 +65,12 @@ static void let_go(struct follower *f)
 	f->stream.drop(f->stream.userdata);
 }
 
-void api_events_revoke(struct api *api, const char *name)
+void api_events_end_invalid(struct api *api)
 {
+	const int64_t now_ms = clock_now().wall_ms;
+
 	for (struct follower *f = api->followers; f; f = f->next)
-		if (strcmp(f->token, name) == 0)
+		if (!authn_session_is_valid(api->authn, &f->session, now_ms))
 			let_go(f);
 }
 
@@ -171,7 +134,8 @@ static void get_events(struct api *api, struct api_request *request)
 	if (!has_place(api, request))
 		return;
 	f = follow(api, kinds, after && after[0] ? after : NULL);
-	remember_who(f, &request->principal);
+	memcpy(f->who, request->principal.name, sizeof(f->who));
+	authn_session_begin(api->authn, &request->principal, &f->session);
 	api_request_reply_stream(request, "text/event-stream", &f->stream);
 }
 
@@ -225,12 +189,9 @@ static bool followed(const struct api *api, enum events_kind kind)
 void api_events_tick(struct api *api)
 {
 	const uint64_t now_ns = api->view->host->ticked.mono_ns;
-	const int64_t now_ms = clock_now().wall_ms;
 
 	add_decisions(api);
-	for (struct follower *f = api->followers; f; f = f->next)
-		if (is_revoked(f, now_ms))
-			let_go(f);
+	api_events_end_invalid(api);
 	if (followed(api, EVENTS_TICK))
 		events_add(api->events, EVENTS_TICK, api_vgpus_text(api)->data);
 	for (struct follower *f = api->followers; f; f = f->next) {

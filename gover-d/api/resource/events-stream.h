@@ -9,7 +9,7 @@
 void api_events_add(struct api *api, enum events_kind kind, json_t *object);
 /* Sends the tick event, and a comment to each idle stream. Call it once per period. */
 void api_events_tick(struct api *api);
-/* Closes the event streams that were opened with token @name. */
-void api_events_revoke(struct api *api, const char *name);
+/* Closes the event streams whose token or certificate is not valid any more. */
+void api_events_end_invalid(struct api *api);
 
 #endif

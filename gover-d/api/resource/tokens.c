@@ -31,7 +31,6 @@ struct token_job {
 	struct api_change *change;
 	struct tokens *planned;	    /* owned: the tokens after the change */
 	char path[PATH_MAX], *text; /* tokens.json and its new contents */
-	char revoked[ID_MAX];	    /* name of the token that is removed; "": none */
 	int result;
 };
 
@@ -121,8 +120,7 @@ static void done(struct worker_job *job)
 		log_error("%s: cannot be written: %s", save->path, strerror(-save->result));
 	} else {
 		tokens_assign(authn_tokens(api->authn), save->planned);
-		if (save->revoked[0])
-			api_events_revoke(api, save->revoked);
+		api_events_end_invalid(api);
 	}
 	end_change(save->change, save->result, save->path);
 	free_job(save);
@@ -223,8 +221,7 @@ static void delete_token(struct api *api, struct api_request *request)
 	if (!can_change(api, request))
 		return;
 	save = new_job(api);
-	if (id_copy(save->revoked, request->param) < 0 ||
-	    tokens_remove(save->planned, save->revoked) < 0) {
+	if (tokens_remove(save->planned, request->param) < 0) {
 		problem_reply(request, 404, "token %.100s: not found", request->param);
 		free_job(save);
 		return;
