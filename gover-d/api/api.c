@@ -18,12 +18,8 @@
 #include "gover-d/record/encode.h"
 #include "gover-d/util/json.h"
 
-/* Each table ends with a row without a method. */
-static const struct api_route *const tables[] = {
-	host_routes,   history_routes, vgpus_routes,  diagnosis_routes, alerts_routes,
-	offers_routes, fleet_routes,   events_routes, economics_routes, policy_routes,
-	tokens_routes, audit_routes,   asset_routes,
-};
+#define ROUTES(resource) resource##_routes,
+static const struct api_route *const tables[] = {API_RESOURCES(ROUTES)};
 
 /*
  * Creates the ring of events. Each event id begins with a random text that identifies this run of

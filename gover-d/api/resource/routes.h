@@ -5,8 +5,25 @@
 
 #include "gover-d/api/handler.h"
 
-extern const struct api_route alerts_routes[], asset_routes[], audit_routes[], diagnosis_routes[],
-	economics_routes[], events_routes[], fleet_routes[], history_routes[], host_routes[],
-	offers_routes[], policy_routes[], tokens_routes[], vgpus_routes[];
+/* Each resource NAME has a table NAME_routes. /metrics has the routes in this order. */
+#define API_RESOURCES(ROW) \
+	ROW(host)          \
+	ROW(history)       \
+	ROW(vgpus)         \
+	ROW(diagnosis)     \
+	ROW(alerts)        \
+	ROW(offers)        \
+	ROW(fleet)         \
+	ROW(events)        \
+	ROW(economics)     \
+	ROW(policy)        \
+	ROW(tokens)        \
+	ROW(audit)         \
+	ROW(asset)
+
+/* Each table ends with a row without a method. */
+#define API_DECLARE_ROUTES(resource) extern const struct api_route resource##_routes[];
+API_RESOURCES(API_DECLARE_ROUTES)
+#undef API_DECLARE_ROUTES
 
 #endif
