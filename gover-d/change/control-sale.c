@@ -12,6 +12,7 @@
 #include "gover-d/change/change.h"
 #include "gover-d/change/contract-change.h"
 #include "gover-d/change/control.h"
+#include "gover-d/config/flavor.h"
 #include "gover-d/record/record.h"
 #include "gover-d/sale/selling.h"
 #include "monitor/fps/fps.h"
@@ -372,25 +373,44 @@ static int begin_sale(struct changes *changes, struct contract *contract, const 
 	return change_begin(changes, &sale->change, done, reterr);
 }
 
-int control_vgpu_add(struct changes *changes, struct contract *contract, struct change_done done,
-		     struct err *reterr)
-{
-	return begin_sale(changes, contract, "", done, reterr);
-}
-
-/* Sets the terms of @contract that the flavour of the offer determines. */
-static void take_flavor(const struct offer_flavor *flavor, unsigned int fields,
+/* Sets the terms of @contract that are missing in @fields to those of its flavour. */
+static void take_flavor(const struct policy_terms *flavor, unsigned int fields,
 			struct contract *contract)
 {
-	const struct policy_terms *terms = &flavor->terms;
+	if (!(fields & CONTRACT_INITIAL_CAP))
+		contract->terms.initial_cap_pct = flavor->initial_cap_pct;
+	if (!(fields & CONTRACT_TARGET_FPS) && !flavor->counts_work)
+		contract->terms.target_fps = flavor->target_fps;
+	if (!(fields & CONTRACT_TARGET_RATE) && flavor->counts_work)
+		contract->target_rate = flavor->target_fps;
+}
 
-	contract->terms.initial_cap_pct = terms->initial_cap_pct;
-	if (!(fields & CONTRACT_TARGET_FPS) && !terms->counts_work)
-		contract->terms.target_fps = terms->target_fps;
-	if (!(fields & CONTRACT_TARGET_RATE) && terms->counts_work)
-		contract->target_rate = terms->target_fps;
-	contract->terms.weight = 1;
-	memcpy(contract->flavor, flavor->name, sizeof(contract->flavor));
+/* Returns the terms of @flavor on @gpu, which may be NULL. */
+static struct policy_terms flavor_terms(const struct flavor *flavor, const struct host_gpu *gpu)
+{
+	bool work = gpu && host_gpu_unit(gpu, NULL) == GPU_WORK;
+
+	return (struct policy_terms){
+		.initial_cap_pct = flavor->cap_pct,
+		.target_fps = work ? flavor->target_rate : flavor->target_fps,
+		.counts_work = work,
+	};
+}
+
+int control_vgpu_add(struct changes *changes, unsigned int fields, struct contract *contract,
+		     struct change_done done, struct err *reterr)
+{
+	struct flavor flavor;
+
+	/* plan_sale() rejects an unknown flavour */
+	if ((fields & CONTRACT_FLAVOR) &&
+	    flavor_find(&changes->settings->config, contract->flavor, &flavor)) {
+		const struct policy_terms terms =
+			flavor_terms(&flavor, host_gpu_for(changes->host, contract));
+
+		take_flavor(&terms, fields, contract);
+	}
+	return begin_sale(changes, contract, "", done, reterr);
 }
 
 int control_offer_claim(struct changes *changes, const struct control_claim *claim,
@@ -413,7 +433,9 @@ int control_offer_claim(struct changes *changes, const struct control_claim *cla
 		return r;
 	}
 	memcpy(contract->gpu, offer->gpu, sizeof(contract->gpu));
-	take_flavor(flavor, claim->fields, contract);
+	memcpy(contract->flavor, flavor->name, sizeof(contract->flavor));
+	contract->terms.weight = 1;
+	take_flavor(&flavor->terms, claim->fields & ~CONTRACT_INITIAL_CAP, contract);
 	/*
 	 * Store the claim in the contract. The history is written later, so a crash may lose the
 	 * claim there.

@@ -15,11 +15,13 @@
 #include "gover-d/sale/offers.h"
 
 /*
- * POST /v1/vgpus: adds a vGPU with @contract. Takes over the labels in @contract. Errors:
- * CONTROL_E_INVALID, _EXISTS, _DOES_NOT_FIT, _FOREIGN_CAP, _UNSUPPORTED or _DRY_RUN.
+ * POST /v1/vgpus: adds a vGPU with @contract. @fields: the members that the request contains. If
+ * the flavour is one of them, it determines the cap and the target that the request does not
+ * contain. Takes over the labels in @contract. Errors: CONTROL_E_INVALID, _EXISTS, _DOES_NOT_FIT,
+ * _FOREIGN_CAP, _UNSUPPORTED or _DRY_RUN.
  */
-int control_vgpu_add(struct changes *changes, struct contract *contract, struct change_done done,
-		     struct err *reterr);
+int control_vgpu_add(struct changes *changes, unsigned int fields, struct contract *contract,
+		     struct change_done done, struct err *reterr);
 
 /*
  * PATCH /v1/vgpus/ID: sets the members in @fields (a mask of enum contract_bit) to their @values.

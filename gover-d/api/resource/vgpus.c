@@ -9,7 +9,6 @@
 #include "gover-d/api/resource.h"
 #include "gover-d/api/resource/routes.h"
 #include "gover-d/change/control.h"
-#include "gover-d/config/flavor.h"
 #include "gover-d/util/json.h"
 
 static void get_vgpus(struct api *api, struct api_request *request)
@@ -69,24 +68,6 @@ static void get_contract(struct api *api, struct api_request *request)
 {
 	reply_contract(api, request);
 	api_etag_apply(request);
-}
-
-/* Sets the fields that are missing in the request to the values of the flavour. */
-static void take_flavor(struct api *api, unsigned int fields, struct contract *contract)
-{
-	const struct host_gpu *gpu = host_gpu_for(api->view->host, contract);
-	bool work = gpu && host_gpu_unit(gpu, NULL) == GPU_WORK;
-	struct flavor flavor;
-
-	if (!(fields & CONTRACT_FLAVOR) ||
-	    !flavor_find(api->view->config, contract->flavor, &flavor))
-		return; /* control_vgpu_add() rejects an unknown flavour */
-	if (!(fields & CONTRACT_INITIAL_CAP))
-		contract->terms.initial_cap_pct = flavor.cap_pct;
-	if (!(fields & CONTRACT_TARGET_FPS) && !work)
-		contract->terms.target_fps = flavor.target_fps;
-	if (!(fields & CONTRACT_TARGET_RATE) && work)
-		contract->target_rate = flavor.target_rate;
 }
 
 /* Returns the existing contract that was created with @key; NULL: no such contract. */
@@ -165,12 +146,11 @@ static void post_vgpu(struct api *api, struct api_request *request)
 		contract_fini(&contract);
 		return;
 	}
-	take_flavor(api, fields, &contract);
 	change = api_change_new(api, request, reply_created);
 	memcpy(change->id, contract.id, sizeof(change->id));
 	memcpy(change->body_hash, contract.claim_body, sizeof(change->body_hash));
-	api_change_begun(change, control_vgpu_add(api->changes, &contract, api_change_done(change),
-						  &change->err));
+	api_change_begun(change, control_vgpu_add(api->changes, fields, &contract,
+						  api_change_done(change), &change->err));
 }
 
 /*

@@ -159,15 +159,16 @@ static int begin_change(struct manager *m, struct stand_in_change *change, struc
 
 static void apply_add(struct manager *m, struct stand_in_change *change)
 {
+	m->fields = change->fields;
 	m->values = change->contract;
 	(void)stand_in_vgpu(&change->contract);
 	change->contract.labels = NULL;
 }
 
-int control_vgpu_add(struct changes *changes, struct contract *contract, struct change_done done,
-		     struct err *reterr)
+int control_vgpu_add(struct changes *changes, unsigned int fields, struct contract *contract,
+		     struct change_done done, struct err *reterr)
 {
-	struct stand_in_change change = {.apply = apply_add};
+	struct stand_in_change change = {.apply = apply_add, .fields = fields};
 	int r = 0;
 
 	(void)changes;

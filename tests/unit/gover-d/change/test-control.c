@@ -223,7 +223,7 @@ static int add(const char *gpu, const char *id, int initial_cap_pct, int min_cap
 
 	(void)id_copy(contract.id, id);
 	(void)id_copy(contract.gpu, gpu);
-	r = await_change(control_vgpu_add(&m.changes, &contract, at_end, &err));
+	r = await_change(control_vgpu_add(&m.changes, 0, &contract, at_end, &err));
 	if (r != 0)
 		contract_fini(&contract);
 	return r;
@@ -364,7 +364,8 @@ TEST(an_unknown_flavor_is_rejected_with_the_allowed_names)
 
 	strcpy(m.store.settings.config.flavors[0].name, "small");
 	m.store.settings.config.n_flavors = 1;
-	assert_int_equal(await_change(control_vgpu_add(&m.changes, &contract, at_end, &err)),
+	assert_int_equal(await_change(control_vgpu_add(&m.changes, CONTRACT_FLAVOR, &contract,
+						       at_end, &err)),
 			 CONTROL_E_INVALID);
 	assert_string_equal(err.msg, "flavor: large is not allowed (allowed: default, small)");
 	assert_int_equal(change("a", CONTRACT_FLAVOR, contract), CONTROL_E_INVALID);
@@ -375,6 +376,110 @@ TEST(an_unknown_flavor_is_rejected_with_the_allowed_names)
 	assert_string_equal(a->contract.flavor, "small");
 	assert_string_equal(take_decisions(), "set noted");
 	assert_int_equal(cap_of(0, "a"), 30);
+}
+
+/* Begins a sale of vGPU "b" on GPU 0, whose request contains @fields with their @values. */
+static int sell(unsigned int fields, struct contract values)
+{
+	(void)id_copy(values.id, "b");
+	(void)id_copy(values.gpu, "gpu0");
+	values.terms.weight = 1;
+	err.msg[0] = '\0';
+	return await_change(control_vgpu_add(&m.changes, fields, &values, at_end, &err));
+}
+
+static void configure_small(void)
+{
+	m.store.settings.config.flavors[0] =
+		(struct flavor){.name = "small", .cap_pct = 20, .target_fps = 30, .target_rate = 4};
+	m.store.settings.config.n_flavors = 1;
+	strcpy(m.store.settings.config.offer.flavor, "half");
+}
+
+TEST(the_flavour_sets_the_cap_and_the_target_that_are_missing)
+{
+	static const struct {
+		unsigned int fields;
+		struct contract values;
+		int cap_pct;
+		double target_fps;
+	} rows[] = {
+		{CONTRACT_FLAVOR, {.flavor = "small"}, 20, 30},
+		{CONTRACT_FLAVOR | CONTRACT_INITIAL_CAP,
+		 {.flavor = "small", .terms.initial_cap_pct = 25},
+		 25,
+		 30},
+		{CONTRACT_FLAVOR | CONTRACT_TARGET_FPS, {.flavor = "small"}, 20, 0},
+		{CONTRACT_FLAVOR, {.flavor = "half"}, 50, 0},
+		{CONTRACT_FLAVOR, {.flavor = ""}, 50, 0},
+		{CONTRACT_INITIAL_CAP, {.terms.initial_cap_pct = 10}, 10, 0},
+	};
+
+	configure_small();
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct vgpu *b;
+
+		assert_int_equal(sell(rows[i].fields, rows[i].values), 0);
+		b = host_find_vgpu(&m.host, "b", NULL);
+		assert_int_equal(b->contract.terms.initial_cap_pct, rows[i].cap_pct);
+		assert_true(b->contract.terms.target_fps == rows[i].target_fps);
+		assert_string_equal(b->contract.flavor, rows[i].values.flavor);
+		assert_int_equal(await_change(control_vgpu_remove(&m.changes, "b", at_end, &err)),
+				 0);
+	}
+}
+
+TEST(a_flavour_promises_in_the_unit_of_the_gpu)
+{
+	static const struct {
+		enum gpu_unit unit;
+		unsigned int fields;
+		struct contract values;
+		double target_fps, target_rate;
+		const char *problem; /* NULL: sold */
+	} rows[] = {
+		{GPU_FRAMES, 0, {.flavor = "small"}, 30, 0, NULL},
+		{GPU_WORK, 0, {.flavor = "small"}, 0, 4, NULL},
+		{GPU_WORK,
+		 CONTRACT_TARGET_RATE,
+		 {.flavor = "small", .target_rate = 2.5},
+		 0,
+		 2.5,
+		 NULL},
+		{GPU_WORK,
+		 CONTRACT_TARGET_FPS,
+		 {.flavor = "small", .terms.target_fps = 20},
+		 0,
+		 0,
+		 "target_fps: 20"},
+		{GPU_FRAMES,
+		 CONTRACT_TARGET_RATE,
+		 {.flavor = "small", .target_rate = 2.5},
+		 0,
+		 0,
+		 "target_rate: 2.5"},
+	};
+
+	configure_small();
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct vgpu *b;
+		int r;
+
+		m.host.gpus[0].state = GPU_OPEN;
+		m.host.gpus[0].traits.unit = rows[i].unit;
+		r = sell(CONTRACT_FLAVOR | rows[i].fields, rows[i].values);
+		b = host_find_vgpu(&m.host, "b", NULL);
+		assert_int_equal(r, rows[i].problem ? CONTROL_E_INVALID : 0);
+		assert_int_equal(b == NULL, rows[i].problem != NULL);
+		if (rows[i].problem) {
+			assert_non_null(strstr(err.msg, rows[i].problem));
+			continue;
+		}
+		assert_true(b->contract.terms.target_fps == rows[i].target_fps);
+		assert_true(b->contract.target_rate == rows[i].target_rate);
+		assert_int_equal(await_change(control_vgpu_remove(&m.changes, "b", at_end, &err)),
+				 0);
+	}
 }
 
 TEST(a_label_change_moves_no_cap)

@@ -118,7 +118,7 @@ static inline struct contract contract_of(const char *id, int initial_cap_pct)
 
 static inline int add(struct contract contract)
 {
-	int r = await_change(control_vgpu_add(&m->changes, &contract, at_end, &err));
+	int r = await_change(control_vgpu_add(&m->changes, 0, &contract, at_end, &err));
 
 	if (r != 0)
 		contract_fini(&contract);

@@ -594,8 +594,8 @@ static void sell_old_and_open(int initial_cap_pct)
 		.labels = json_object(),
 	};
 
-	assert_int_equal(await_change(control_vgpu_add(&manager.changes, &contract, at_end, &err)),
-			 0);
+	assert_int_equal(
+		await_change(control_vgpu_add(&manager.changes, 0, &contract, at_end, &err)), 0);
 	assert_non_null(open_on("gpu0"));
 }
 
