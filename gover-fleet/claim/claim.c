@@ -26,6 +26,7 @@
 #include "gover-fleet/cloud/placement.h"
 #include "gover-fleet/host/follower.h"
 #include "gover-fleet/model/fleet-log.h"
+#include "gover-fleet/model/hold.h"
 #include "gover-fleet/model/mapping.h"
 
 /* maximum number of offers that a claim tries, because others may claim them at the same time */
@@ -165,20 +166,26 @@ static int claim_offer(struct claimer *claimer, const struct domain_wish *wish, 
 	const char *flavor =
 		offer->n_smaller > 0 ? mapping_offered_flavor(offer, wish->slot) : NULL;
 	json_t *body = claim_body(wish, id, flavor, unverified);
-	char path[64];
+	char path[64], key[HOLD_HOLDER_MAX];
 	const struct client_call call = {
-		.method = "POST", .path = path, .body = body, .key = wish->uuid};
+		.method = "POST",
+		.path = path,
+		.body = body,
+		.key = offer->held_by[0] ? offer->held_by : key,
+	};
 	CLEANUP_REPLY struct reply reply = {0};
 	int r;
 
 	if (!body)
 		return err_fail(reterr, EILSEQ, "domain %s: a name is not UTF-8", wish->uuid);
 	snprintf(path, sizeof(path), "/v1/offers/%lld/claim", (long long)offer->id);
+	hold_make_holder(wish->uuid, offer->id, key);
 	r = request(claimer, &call, until_ns, &reply, reterr);
 	json_decref(body);
 	if (r != CLIENT_REFUSED)
 		return r;
-	return reply.status == 409 || reply.status == 404 ? 1 : -EPROTO;
+	/* 410: this offer was claimed with this key, and the vGPU was removed since then */
+	return reply.status == 409 || reply.status == 404 || reply.status == 410 ? 1 : -EPROTO;
 }
 
 /* Offers held for this server come first; offers held for others cannot be claimed. */
@@ -190,7 +197,7 @@ static const struct state_offer *choose_offer(const struct host_state *state,
 
 	for (size_t i = 0; i < state->n_offers; i++) {
 		const struct state_offer *offer = &state->offers[i];
-		bool is_held = strcmp(offer->held_by, wish->uuid) == 0, was_tried = false;
+		bool is_held = hold_is_for(offer, wish->uuid), was_tried = false;
 
 		for (size_t k = 0; k < n_tried; k++)
 			was_tried |= tried[k] == offer->id;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes and ends the contracts of domains, through gover-d. A contract has the label
- * fleet = libvirt and the UUID of its domain. The UUID is also the idempotency key, so that any
- * claim can be repeated, by any thread and after any crash. Also the server of the libvirt hook,
- * and the reconciler.
+ * fleet = libvirt and the UUID of its domain. The UUID with the id of the offer is the idempotency
+ * key, so that any claim can be repeated, by any thread and after any crash. Also the server of the
+ * libvirt hook, and the reconciler.
  */
 #ifndef GOVER_FLEET_CLAIM_CLAIM_H
 #define GOVER_FLEET_CLAIM_CLAIM_H

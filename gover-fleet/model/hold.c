@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* All offers and contracts are read from the state, so that a repeated decision is the same. */
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "gover-fleet/model/hold.h"
@@ -9,6 +10,19 @@
 #define MARGIN_MAX_MS 30000
 #define MARGIN_MIN_MS 1000
 #define NEXT_MIN_MS   500
+
+void hold_make_holder(const char *uuid, int64_t offer, char ret_holder[HOLD_HOLDER_MAX])
+{
+	snprintf(ret_holder, HOLD_HOLDER_MAX, "%s/%lld", uuid, (long long)offer);
+}
+
+bool hold_is_for(const struct state_offer *offer, const char *uuid)
+{
+	char holder[HOLD_HOLDER_MAX];
+
+	hold_make_holder(uuid, offer->id, holder);
+	return strcmp(offer->held_by, holder) == 0 || strcmp(offer->held_by, uuid) == 0;
+}
 
 static int64_t margin_ms(const struct host_state *state)
 {
@@ -71,7 +85,7 @@ static bool is_contract(const struct state_vgpu *vgpu, const char *gpu, const ch
 static bool has_hold(const struct host_state *state, const char *uuid)
 {
 	for (size_t i = 0; i < state->n_offers; i++)
-		if (state->offers[i].open && strcmp(state->offers[i].held_by, uuid) == 0)
+		if (state->offers[i].open && hold_is_for(&state->offers[i], uuid))
 			return true;
 	return false;
 }
@@ -133,7 +147,7 @@ size_t hold_choose(const struct host_state *state, const char *gpu, const char *
 		if (!offer)
 			break;
 		ret_choices[n].offer = offer->id;
-		memcpy(ret_choices[n].holder, consumer->uuid, sizeof(consumer->uuid));
+		hold_make_holder(consumer->uuid, offer->id, ret_choices[n].holder);
 		n++;
 	}
 	return n;

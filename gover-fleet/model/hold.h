@@ -15,10 +15,24 @@ struct hold_consumer {
 	char slot[WANTED_CLASS_MAX];
 };
 
+/* Size of a holder with its NUL: the UUID of the server, a slash and the id of the offer. */
+#define HOLD_HOLDER_MAX (HOST_STATE_UUID_MAX + 21)
+
 struct hold_choice {
 	int64_t offer;
-	char holder[HOST_STATE_UUID_MAX];
+	char holder[HOLD_HOLDER_MAX];
 };
+
+/*
+ * Writes the holder of offer @offer for server @uuid. It is also the idempotency key of the claim.
+ * gover-d accepts a key for one sale, and a server that returns to this host needs another sale.
+ */
+void hold_make_holder(const char *uuid, int64_t offer, char ret_holder[HOLD_HOLDER_MAX]);
+/*
+ * True if @offer is held for server @uuid: by gover-fleet, or by another program, whose holder is
+ * the UUID.
+ */
+bool hold_is_for(const struct state_offer *offer, const char *uuid);
 
 /*
  * Returns true if an open offer of @slot on @gpu expires soon and has no holder: within 30 s, or

@@ -99,7 +99,7 @@ ok "there is another offer" next_offer
 ok "it is published, too" until_ok 30 total 2
 allocate $uuid3
 ok "the allocation uses the offer" provider '.used.CUSTOM_GOVER_SLOT_DEFAULT == 2'
-ok "the offer is held for its server" until_ok 30 offer_is ".held_by == \"$uuid3\""
+ok "the offer is held for its server" until_ok 30 offer_is ".held_by == \"$uuid3/$offer\""
 sleep 9
 ok "it outlives its time" offer_is '.state == "open"'
 ok "and is no leak either" fleet_is '.cloud.leaks == 0'

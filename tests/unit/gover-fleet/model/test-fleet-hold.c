@@ -93,7 +93,11 @@ TEST(an_offer_is_held_once_and_a_consumer_has_one)
 	assert_string_equal(choose(&state, "a", HALF), "8=a");
 	assert_string_equal(choose(&state, "ab", HALF), "8=a 7=b");
 	assert_string_equal(choose(&state, "abc", HALF), "8=a 7=b");
-	strcpy(offers[1].held_by, A);
+	strcpy(offers[1].held_by, A); /* by another program */
+	assert_string_equal(choose(&state, "a", HALF), "");
+	strcpy(offers[1].held_by, A "/7"); /* not the holder of this offer */
+	assert_string_equal(choose(&state, "a", HALF), "7=a");
+	strcpy(offers[1].held_by, A "/8");
 	assert_string_equal(choose(&state, "a", HALF), "");
 	assert_string_equal(choose(&state, "ab", HALF), "7=b");
 	offers[0].open = false;
