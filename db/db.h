@@ -87,7 +87,6 @@ struct db_offer {
 	int cap_pct, funded_pct;
 	double target_fps;
 	char reason[DB_TEXT_MAX];
-	char claim_key[128]; /* idempotency key of the claim; "": no key */
 	char flavor[ID_MAX]; /* "": an earlier release made the offer */
 };
 
@@ -362,7 +361,7 @@ int db_query_tallies(struct db_reader *reader, db_row_fn tally, void *userdata);
 /* Reads the silences that have not ended, oldest first. The newest silence is always included. */
 int db_query_silences(struct db_reader *reader, db_row_fn silence, void *userdata);
 /* Reads the offers in state open, claimed, probation or failed. Also reads the newest @limit offers
- * that were claimed with an idempotency key, because clients can repeat such a claim. */
+ * that were claimed: their contracts name them, and clients can repeat such a claim. */
 int db_query_offers(struct db_reader *reader, int limit, db_row_fn offer, void *userdata);
 /* Reads the first @limit audit records with an id above @after, or the newest @limit if @after is
  * -1; oldest first. */

@@ -613,9 +613,10 @@ int db_query_silences(struct db_reader *reader, db_row_fn silence, void *userdat
 int db_query_offers(struct db_reader *reader, int limit, db_row_fn offer, void *userdata)
 {
 	static const char sql[] =
-		"SELECT * FROM offer WHERE " VALID_ID
+		"SELECT id, created_ms, changed_ms, gpu, state, vgpu, cap_pct, funded_pct,"
+		" target_fps, reason, flavor FROM offer WHERE " VALID_ID
 		" AND (state IN ('open', 'claimed', 'probation', 'failed') OR id IN"
-		" (SELECT id FROM offer WHERE claim_key NOTNULL AND " VALID_ID
+		" (SELECT id FROM offer WHERE vgpu NOTNULL AND " VALID_ID
 		" ORDER BY id DESC LIMIT max(?1, 0))) ORDER BY id";
 
 	return query_newest(reader, sql, limit, NULL, RECORD_OFFER, offer, userdata);

@@ -106,7 +106,7 @@ static const struct field offer_fields[] = {
 	FIELD(TEXT, db_offer, state),	   FIELD(TEXT, db_offer, vgpu),
 	FIELD(INT, db_offer, cap_pct),	   FIELD(INT, db_offer, funded_pct),
 	FIELD(REAL, db_offer, target_fps), FIELD(TEXT, db_offer, reason),
-	FIELD(TEXT, db_offer, claim_key),  FIELD(TEXT, db_offer, flavor),
+	FIELD(TEXT, db_offer, flavor),
 };
 
 static const struct field cap_write_fields[] = {

@@ -68,7 +68,8 @@ const char *const schema_steps[] = {
 	" minute_from_ms INTEGER NOT NULL, hour_from_ms INTEGER NOT NULL);"
 	"INSERT INTO progress VALUES (0, 0, 0, 0);",
 
-	/* claim_key identifies a repeated claim after a restart. */
+	/* claim_key identified a repeated claim. Now it is NULL, and the contracts file has the
+	   key. */
 	"ALTER TABLE offer ADD COLUMN claim_key TEXT;",
 
 	/* This table has one row: a copy of the contracts file, used if that file is missing at

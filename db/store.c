@@ -418,7 +418,7 @@ static const char *const statement_sql[STATEMENTS] = {
 			 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
 			 " ?15)",
 	[RECORD_OFFER] = "INSERT OR REPLACE INTO offer"
-			 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+			 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, NULL, ?11)",
 	[RECORD_CAP_WRITE] = "INSERT INTO cap_write VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 	[RECORD_SETTING] = "INSERT OR REPLACE INTO setting VALUES (?1, ?2)",
 	[RECORD_SETTING_GONE] = "DELETE FROM setting WHERE key = ?1",

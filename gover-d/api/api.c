@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "gover-d/api/api.h"
-#include "gover-d/api/keys.h"
 #include "gover-d/api/resource/events-stream.h"
 #include "gover-d/api/resource/routes.h"
 #include "gover-d/api/serve.h"
@@ -69,7 +68,6 @@ struct api *api_free(struct api *api)
 		api_text_unref(api->cached[i].text);
 	api_free_parked(api);
 	events_free(api->events);
-	api_keys_free(api->keys);
 	free(api->routes);
 	free(api);
 	return NULL;

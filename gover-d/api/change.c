@@ -14,6 +14,25 @@ void api_change_reply_none(struct api *api, struct api_request *request)
 	api_request_reply_empty(request, 204);
 }
 
+int api_change_key(struct api_request *request, struct control_key *ret_key)
+{
+	const char *given = request->idempotency_key;
+
+	if (given && !keys_valid(given)) {
+		problem_reply(request, 400,
+			      "Idempotency-Key: invalid (allowed: 1 to %d printable characters "
+			      "without spaces)",
+			      CLAIM_MAX - 1);
+		return -EINVAL;
+	}
+	*ret_key = (struct control_key){
+		.owner = request->principal.name,
+		.given = given,
+		.body = request->object,
+	};
+	return 0;
+}
+
 struct api_change *api_change_new(struct api *api, struct api_request *request,
 				  api_change_reply reply)
 {
@@ -33,7 +52,7 @@ static void ended(void *userdata, int result, const struct err *err)
 	struct api *api = change->api;
 	struct api_request *request = api_deferred_end(change->deferred);
 
-	if (request && result == 0) {
+	if (request && (result == 0 || result == CONTROL_E_REPEATED)) {
 		request->change = change;
 		change->reply(api, request);
 		request->change = NULL;

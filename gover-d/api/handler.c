@@ -30,6 +30,7 @@ static const struct {
 	{404, "Not Found"},
 	{405, "Method Not Allowed"},
 	{409, "Conflict"},
+	{410, "Gone"},
 	{411, "Length Required"},
 	{412, "Precondition Failed"},
 	{413, "Content Too Large"},
@@ -50,7 +51,8 @@ static const unsigned int statuses[CONTROL_N_ERRORS] = {
 	[CONTROL_E_OFFER_OVER] = 409,	[CONTROL_E_OFFER_HELD] = 409,  [CONTROL_E_NOT_LISTED] = 409,
 	[CONTROL_E_FOREIGN_CAP] = 409,	[CONTROL_E_UNSUPPORTED] = 409, [CONTROL_E_DRY_RUN] = 409,
 	[CONTROL_E_NOT_STORED] = 507,	[CONTROL_E_TOO_LARGE] = 400,   [CONTROL_E_TIMED_OUT] = 503,
-	[CONTROL_E_STOPPING] = 503,	[CONTROL_E_NO_ANSWER] = 503,
+	[CONTROL_E_STOPPING] = 503,	[CONTROL_E_NO_ANSWER] = 503,   [CONTROL_E_KEY_USED] = 422,
+	[CONTROL_E_GONE] = 410,
 };
 
 static const char *title_of(unsigned int status)

@@ -49,7 +49,6 @@ struct api {
 		struct api_text *text; /* text of the answer; NULL: not yet encoded */
 		uint64_t generation, version;
 	} cached[API_CACHED_COUNT];
-	struct api_keys *keys; /* idempotency keys; NULL: no key was used yet */
 };
 
 enum {

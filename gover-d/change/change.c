@@ -15,6 +15,7 @@ static bool are_equal(const char *a, const char *b)
 static bool conflict(const struct change_subject *a, const struct change_subject *b)
 {
 	return are_equal(a->gpu, b->gpu) || are_equal(a->vgpu, b->vgpu) ||
+	       are_equal(a->key, b->key) ||
 	       (a->other && b->other && strcmp(a->other, b->other) == 0);
 }
 

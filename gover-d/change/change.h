@@ -39,9 +39,10 @@ struct changes {
 
 /* What a change concerns. Two changes conflict if they have a member in common. */
 struct change_subject {
-	char gpu[ID_MAX];  /* GPU whose caps, mode or offers may change; "": none */
-	char vgpu[ID_MAX]; /* "": none */
-	const char *other; /* static text; NULL: none */
+	char gpu[ID_MAX];    /* GPU whose caps, mode or offers may change; "": none */
+	char vgpu[ID_MAX];   /* "": none */
+	char key[CLAIM_MAX]; /* stored form of the idempotency key; "": none */
+	const char *other;   /* static text; NULL: none */
 };
 
 /* True while a change that conflicts with @subject is in progress. */

@@ -20,7 +20,8 @@
 struct sale {
 	struct change change;	  /* must be the first member */
 	struct contract contract; /* owns its labels; offer 0: no claim */
-	char holder[CLAIM_MAX];	  /* of a claim: its idempotency key; "": none */
+	struct sale_key key;	  /* its key is "": the request has none */
+	char holder[CLAIM_MAX];	  /* the same key as the client sent it; "": none */
 	int cap_pct;		  /* set by plan(): the first cap of a vGPU that is created */
 };
 
@@ -310,6 +311,8 @@ static int amend_sale(const struct change *change, struct contracts *contracts)
 	json_t *labels;
 
 	operator_state_remove_hold(contracts->operator_state, sale->contract.offer);
+	if (sale->key.key[0])
+		sale_keys_add(&contracts->keys, &sale->key);
 	if (!entry) {
 		contracts_add_vgpu(contracts, &sale->contract);
 		return 0;
@@ -332,11 +335,14 @@ static int apply_sale(struct changes *changes, struct change *change, struct err
 	int r = vgpu ? attach(changes, sale, gpu, vgpu, reterr)
 		     : create(changes, sale, gpu, reterr);
 
-	if (r != 0 || !offer)
+	if (r != 0)
 		return r;
+	if (sale->key.key[0])
+		sale_keys_add(&changes->store->keys, &sale->key);
+	if (!offer)
+		return 0;
 	offers_claim(changes->sales->offers, offer, sale->contract.flavor, id,
-		     sale->contract.claim_key, changes->settings->config.offer.probation_s,
-		     clock_now());
+		     changes->settings->config.offer.probation_s, clock_now());
 	return 0;
 }
 
@@ -350,9 +356,10 @@ static void fini_sale(struct change *change)
 static const struct change_kind sale_kind = {
 	.plan = plan_sale, .amend = amend_sale, .apply = apply_sale, .fini = fini_sale};
 
-/* Takes over the labels of @contract. @holder: of a claim, its idempotency key; "": none. */
-static int begin_sale(struct changes *changes, struct contract *contract, const char *holder,
-		      struct change_done done, struct err *reterr)
+/* Takes over the labels of @contract. @key: the stored form of @given. */
+static int begin_sale(struct changes *changes, struct contract *contract,
+		      const struct sale_key *key, const char *given, struct change_done done,
+		      struct err *reterr)
 {
 	struct host_gpu *gpu;
 	int r = pick_gpu(changes, contract, &gpu, reterr);
@@ -366,9 +373,11 @@ static int begin_sale(struct changes *changes, struct contract *contract, const 
 	sale->change.kind = &sale_kind;
 	(void)id_copy(sale->change.subject.vgpu, contract->id);
 	(void)id_copy(sale->change.subject.gpu, contract->gpu);
+	memcpy(sale->change.subject.key, key->key, sizeof(key->key));
 	sale->contract = *contract;
-	snprintf(sale->holder, sizeof(sale->holder), "%s", holder);
-	sale->contract.created_ms = clock_now().wall_ms;
+	sale->key = *key;
+	snprintf(sale->holder, sizeof(sale->holder), "%s", given ? given : "");
+	sale->contract.created_ms = sale->key.created_ms = clock_now().wall_ms;
 	contract->labels = NULL;
 	return change_begin(changes, &sale->change, done, reterr);
 }
@@ -397,10 +406,17 @@ static struct policy_terms flavor_terms(const struct flavor *flavor, const struc
 	};
 }
 
-int control_vgpu_add(struct changes *changes, unsigned int fields, struct contract *contract,
-		     struct change_done done, struct err *reterr)
+int control_vgpu_add(struct changes *changes, const struct control_key *key, unsigned int fields,
+		     struct contract *contract, struct change_done done, struct err *reterr)
 {
+	const struct sale_key sale = keys_make(key, /* offer= */ 0, contract->id);
+	int r = keys_check(changes, &sale, key->given, reterr);
 	struct flavor flavor;
+
+	if (r != 0) {
+		contract_fini(contract);
+		return r;
+	}
 
 	/* plan_sale() rejects an unknown flavour */
 	if ((fields & CONTRACT_FLAVOR) &&
@@ -410,7 +426,7 @@ int control_vgpu_add(struct changes *changes, unsigned int fields, struct contra
 
 		take_flavor(&terms, fields, contract);
 	}
-	return begin_sale(changes, contract, "", done, reterr);
+	return begin_sale(changes, contract, &sale, key->given, done, reterr);
 }
 
 int control_offer_claim(struct changes *changes, const struct control_claim *claim,
@@ -418,17 +434,16 @@ int control_offer_claim(struct changes *changes, const struct control_claim *cla
 {
 	const struct offer *offer = offers_find(changes->sales->offers, claim->offer);
 	const struct offer_flavor *flavor = offer ? offers_flavor(offer, contract->flavor) : NULL;
+	const struct sale_key sale = keys_make(&claim->key, claim->offer, contract->id);
+	const char *given = claim->key.given;
+	int r = keys_check(changes, &sale, given, reterr);
 
-	if (offer && offer->vgpu[0] && claim->key[0] && strcmp(offer->claim_key, claim->key) == 0) {
-		contract_fini(contract); /* a repeated claim: the first one is stored */
-		done.call(done.userdata, 0, NULL);
-		return 0;
-	}
-	if (!flavor) {
-		int r = check_offer(offer, claim->offer, claim->holder, reterr);
-
+	if (r == 0 && !flavor) {
+		r = check_offer(offer, claim->offer, given ? given : "", reterr);
 		if (r == 0)
 			r = offers_check_flavor(offer, contract->flavor, reterr);
+	}
+	if (r != 0) {
 		contract_fini(contract);
 		return r;
 	}
@@ -441,6 +456,5 @@ int control_offer_claim(struct changes *changes, const struct control_claim *cla
 	 * claim there.
 	 */
 	contract->offer = claim->offer;
-	snprintf(contract->claim_key, sizeof(contract->claim_key), "%s", claim->key);
-	return begin_sale(changes, contract, claim->holder, done, reterr);
+	return begin_sale(changes, contract, &sale, given, done, reterr);
 }

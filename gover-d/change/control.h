@@ -10,6 +10,7 @@
 
 #include "gover-d/alert/alerts.h"
 #include "gover-d/change/change.h"
+#include "gover-d/change/keys.h"
 #include "gover-d/model/fleet.h"
 #include "gover-d/model/host.h"
 #include "gover-d/sale/offers.h"
@@ -18,10 +19,10 @@
  * POST /v1/vgpus: adds a vGPU with @contract. @fields: the members that the request contains. If
  * the flavour is one of them, it determines the cap and the target that the request does not
  * contain. Takes over the labels in @contract. Errors: CONTROL_E_INVALID, _EXISTS, _DOES_NOT_FIT,
- * _FOREIGN_CAP, _UNSUPPORTED or _DRY_RUN.
+ * _FOREIGN_CAP, _UNSUPPORTED, _DRY_RUN, and those of keys_check(), CONTROL_E_REPEATED too.
  */
-int control_vgpu_add(struct changes *changes, unsigned int fields, struct contract *contract,
-		     struct change_done done, struct err *reterr);
+int control_vgpu_add(struct changes *changes, const struct control_key *key, unsigned int fields,
+		     struct contract *contract, struct change_done done, struct err *reterr);
 
 /*
  * PATCH /v1/vgpus/ID: sets the members in @fields (a mask of enum contract_bit) to their @values.
@@ -47,16 +48,14 @@ int control_gpu_change(struct changes *changes, const char *name, const enum gpu
 
 struct control_claim {
 	int64_t offer;
-	/* idempotency key with the name of its owner, as it is stored; "": none */
-	const char *key;
-	const char *holder; /* the same key as the client sent it, for a held offer; "": none */
+	struct control_key key; /* if the offer is held, its holder */
 	unsigned int fields;
 };
 
 /*
- * Claims an offer for a new vGPU. A repeated claim with the same key succeeds and changes nothing.
- * @contract contains the id of the vGPU, and the flavour; "": the flavour that leads the offer. The
- * members vm, cid, labels, target_fps, target_rate and memory_mib are used if they are in
+ * Claims an offer for a new vGPU. @contract contains the id of the vGPU, and the flavour; "": the
+ * flavour that leads the offer. The members vm, cid, labels, target_fps, target_rate and memory_mib
+ * are used if they are in
  * @claim->fields. The flavour determines the cap. Takes over the labels in @contract.
  *
  * Errors: CONTROL_E_NOT_FOUND, _OFFER_OVER, _OFFER_HELD, _NOT_LISTED, _EXISTS (the offer is already

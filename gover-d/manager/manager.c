@@ -496,6 +496,7 @@ struct manager *manager_free(struct manager *m)
 	webhook_free(m->notifier.webhook);
 	hooks_free(m->notifier.hooks);
 	json_decref(m->store.settings.live);
+	sale_keys_fini(&m->store.keys);
 	db_close(m->recorder.history.db);
 	sd_event_unref(m->event);
 	if (m->lock_fd >= 0)

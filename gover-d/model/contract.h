@@ -15,10 +15,9 @@
 #include "gover-d/util/json.h"
 #include "policy/policy.h"
 
-#define VM_MAX	      128 /* size of a libvirt name or UUID, with NUL */
-#define LABELS_MAX    32
-#define CLAIM_MAX     128 /* size of an idempotency key with its owner (api/keys.h) and NUL */
-#define BODY_HASH_MAX 17  /* size of a hash of 64 bits in hex, with NUL */
+#define VM_MAX	   128 /* size of a libvirt name or UUID, with NUL */
+#define LABELS_MAX 32
+#define CLAIM_MAX  128 /* size of an idempotency key with its owner (change/keys.h) and NUL */
 
 /* Labels of gover-fleet: the server in the cloud and its project, each by name. */
 #define CONTRACT_INSTANCE  "instance"
@@ -45,10 +44,6 @@ struct contract {
 	int held_cap_pct;
 	int64_t created_ms;
 	int64_t offer; /* id of the claimed offer; 0: not sold through an offer */
-	/* idempotency key of the request that created the contract; "": none */
-	char claim_key[CLAIM_MAX];
-	/* hash of the body of that request; "": the request claimed an offer */
-	char claim_body[BODY_HASH_MAX];
 };
 
 #define CONTRACT_CID_MIN 3 /* CIDs 0 to 2 are reserved: hypervisor, loopback, host */
@@ -86,7 +81,7 @@ struct contract_field {
  * FIELD(name in the code, member of struct contract, name in JSON, JSON_DECODE_kind, min, max,
  *       since, uses, option, argument of the option, help of the option)
  * Fields are printed in the order of the rows; no format depends on that order. A new row with
- * CONTRACT_IN_FILE needs a @since one above the present version of the contracts file, 10.
+ * CONTRACT_IN_FILE needs a @since one above the present version of the contracts file, 11.
  */
 #define CONTRACT_FIELDS(FIELD)                                                                    \
 	FIELD(ID, id, "id", ID, 0, 0, 1,                                                          \
@@ -125,11 +120,7 @@ struct contract_field {
 	      CONTRACT_IN_FILE | CONTRACT_IN_CHANGE, NULL, NULL, NULL)                            \
 	FIELD(CREATED, created_ms, "created_ms", INT64, 0, 1e15, 1, CONTRACT_IN_FILE, NULL, NULL, \
 	      NULL)                                                                               \
-	FIELD(OFFER, offer, "offer", INT64, 0, 1LL << 53, 2, CONTRACT_IN_FILE, NULL, NULL, NULL)  \
-	FIELD(CLAIM_KEY, claim_key, "claim_key", TEXT, 0, CLAIM_MAX - 1, 2, CONTRACT_IN_FILE,     \
-	      NULL, NULL, NULL)                                                                   \
-	FIELD(CLAIM_BODY, claim_body, "claim_body", TEXT, 0, BODY_HASH_MAX - 1, 5,                \
-	      CONTRACT_IN_FILE, NULL, NULL, NULL)
+	FIELD(OFFER, offer, "offer", INT64, 0, 1LL << 53, 2, CONTRACT_IN_FILE, NULL, NULL, NULL)
 
 #define CONTRACT_ROW(NAME, ...) CONTRACT_ROW_##NAME,
 enum contract_row { CONTRACT_FIELDS(CONTRACT_ROW) CONTRACT_N_ROWS };

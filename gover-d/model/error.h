@@ -26,6 +26,11 @@ enum control_error {
 	CONTROL_E_TIMED_OUT,   /* the time limit is exceeded */
 	CONTROL_E_STOPPING,    /* the daemon is stopping */
 	CONTROL_E_NO_ANSWER,   /* the GPU or the database does not answer in time */
+	CONTROL_E_KEY_USED,    /* the idempotency key was used for a different request */
+	CONTROL_E_GONE,	       /* the vGPU of this idempotency key was removed */
+	/* not an error: the request was made before with this idempotency key; nothing is changed
+	 */
+	CONTROL_E_REPEATED,
 	CONTROL_N_ERRORS
 };
 

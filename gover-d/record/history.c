@@ -218,7 +218,6 @@ static void store_offer(void *userdata, const struct offer *offer, const char *v
 	memcpy(row.flavor, leading->name, sizeof(row.flavor));
 	snprintf(row.state, sizeof(row.state), "%s", offer_state_name(offer->life.state));
 	snprintf(row.reason, sizeof(row.reason), "%s", offer->reason);
-	snprintf(row.claim_key, sizeof(row.claim_key), "%s", offer->claim_key);
 	(void)db_append_offer(history->db, &row);
 }
 

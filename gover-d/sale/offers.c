@@ -191,7 +191,7 @@ void offers_hold(struct offers *offers, struct offer *offer, const struct offer_
 }
 
 void offers_claim(struct offers *offers, struct offer *offer, const char *flavor, const char *vgpu,
-		  const char *key, int probation_s, struct instant now)
+		  int probation_s, struct instant now)
 {
 	const struct offer_flavor sold = *offers_flavor(offer, flavor);
 
@@ -200,7 +200,6 @@ void offers_claim(struct offers *offers, struct offer *offer, const char *flavor
 	offer_claim(&offer->life, now.mono_ns + (uint64_t)probation_s * NS_PER_S);
 	offer->changed_ms = now.wall_ms;
 	snprintf(offer->vgpu, sizeof(offer->vgpu), "%s", vgpu);
-	snprintf(offer->claim_key, sizeof(offer->claim_key), "%s", key);
 	offer->hold = (struct offer_hold){.holder = ""};
 	offers->changed(offers->userdata, offer);
 }

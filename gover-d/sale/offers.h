@@ -53,7 +53,6 @@ struct offer {
 	int n_flavors; /* at least 1 */
 	/* id of the vGPU that claimed the offer; "": not claimed */
 	char vgpu[ID_MAX];
-	char claim_key[CLAIM_MAX];     /* idempotency key */
 	char reason[OFFER_REASON_MAX]; /* why the offer ended; "": not ended */
 	bool withdrawn;		       /* a client has closed the offer */
 	struct offer_hold hold;	       /* remains in an offer that ended unclaimed */
@@ -107,11 +106,10 @@ int offers_check_holder(const struct offer *offer, const char *holder, struct in
 void offers_hold(struct offers *offers, struct offer *offer, const struct offer_hold *hold,
 		 struct instant now);
 /*
- * Stores that @vgpu claimed the listed flavour @flavor of the offer with idempotency key @key, and
- * starts the probation.
+ * Stores that @vgpu claimed the listed flavour @flavor of the offer, and starts the probation.
  */
 void offers_claim(struct offers *offers, struct offer *offer, const char *flavor, const char *vgpu,
-		  const char *key, int probation_s, struct instant now);
+		  int probation_s, struct instant now);
 void offers_end(struct offers *offers, struct offer *offer, enum offer_state state,
 		struct instant now, const char *format, ...) __attribute__((format(printf, 5, 6)));
 /*

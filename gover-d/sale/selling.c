@@ -134,6 +134,24 @@ static bool has_newer(const struct offers *offers, int64_t id, const char *gpu)
 	return false;
 }
 
+struct offer selling_past_offer(const struct host_gpu *gpu, const struct contract *c)
+{
+	struct offer sold = {
+		.id = c->offer,
+		.life.state = OFFER_KEPT,
+		.created_ms = c->created_ms,
+		.changed_ms = c->created_ms,
+		.flavors = {{.terms = host_terms(gpu, c)}},
+		.n_flavors = 1,
+	};
+
+	memcpy(sold.gpu, gpu->config.name, sizeof(sold.gpu));
+	memcpy(sold.flavors[0].name, c->flavor, sizeof(sold.flavors[0].name));
+	memcpy(sold.vgpu, c->id, sizeof(sold.vgpu));
+	snprintf(sold.reason, sizeof(sold.reason), RESULT_MISSING);
+	return sold;
+}
+
 /*
  * Restores an offer that is missing in the history. Contract @c was sold through this offer. If its
  * probation may still run, the restored offer is open, and the caller must claim it. Otherwise the
@@ -143,24 +161,12 @@ static struct offer *restore_offer(struct sales *sales, const struct host_gpu *g
 				   const struct contract *c, struct instant now)
 {
 	int64_t probation_ms = (int64_t)sales->settings->config.offer.probation_s * 1000;
-	struct offer sold = {
-		.id = c->offer,
-		.created_ms = c->created_ms,
-		.changed_ms = c->created_ms,
-		.flavors = {{.terms = host_terms(gpu, c)}},
-		.n_flavors = 1,
-	};
+	struct offer sold = selling_past_offer(gpu, c);
 
-	memcpy(sold.gpu, gpu->config.name, sizeof(sold.gpu));
-	memcpy(sold.flavors[0].name, c->flavor, sizeof(sold.flavors[0].name));
 	if (now.wall_ms < c->created_ms + probation_ms &&
 	    !has_newer(sales->offers, c->offer, gpu->config.name)) {
 		sold.life.state = OFFER_OPEN;
-	} else {
-		sold.life.state = OFFER_KEPT;
-		memcpy(sold.vgpu, c->id, sizeof(sold.vgpu));
-		memcpy(sold.claim_key, c->claim_key, sizeof(sold.claim_key));
-		snprintf(sold.reason, sizeof(sold.reason), RESULT_MISSING);
+		sold.vgpu[0] = sold.reason[0] = '\0';
 	}
 	return offers_adopt(sales->offers, &sold);
 }
@@ -185,7 +191,7 @@ static void adopt_sale(struct sales *sales, const struct host_gpu *gpu, const st
 		offer->flavors[0].terms = host_terms(gpu, c);
 		memcpy(offer->flavors[0].name, c->flavor, sizeof(c->flavor));
 	}
-	offers_claim(sales->offers, offer, c->flavor, c->id, c->claim_key,
+	offers_claim(sales->offers, offer, c->flavor, c->id,
 		     sales->settings->config.offer.probation_s, now);
 }
 

@@ -43,6 +43,11 @@ void selling_close(struct sales *sales, const struct host_gpu *gpu, struct insta
  * after the vGPUs were adopted.
  */
 void selling_resume(struct sales *sales, struct instant now);
+/*
+ * Returns the offer through which contract @c of a vGPU on @gpu was sold, if it is no longer
+ * listed: in state kept, because the result of its probation is unknown.
+ */
+struct offer selling_past_offer(const struct host_gpu *gpu, const struct contract *c);
 /* The history does not contain the unit of an offer's target. Sets it to that of the GPU. */
 void selling_set_units(struct sales *sales);
 

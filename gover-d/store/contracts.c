@@ -30,11 +30,17 @@ static const struct {
 	const char *name;
 	int since_version;
 } members[] = {
-	{"version", 1},	  {"gpus", 1},
-	{"vgpus", 1},	  {"revision", 2},
-	{"ids", 2},	  {"settings", 6},
-	{"silences", 6},  {"acks", 6},
-	{"withdrawn", 6}, {"held_offers", OPERATOR_HOLDS_SINCE},
+	{"version", 1},
+	{"gpus", 1},
+	{"vgpus", 1},
+	{"revision", 2},
+	{"ids", 2},
+	{"settings", 6},
+	{"silences", 6},
+	{"acks", 6},
+	{"withdrawn", 6},
+	{"held_offers", OPERATOR_HOLDS_SINCE},
+	{"keys", SALE_KEYS_SINCE},
 };
 
 /* Returns the version of the format, which grows with each new member or field of a contract. */
@@ -96,6 +102,7 @@ char *contracts_encode(const struct contracts *contracts)
 				      (json_int_t)ids->offer));
 	json_object_set_new(root, "gpus", encode_gpus(contracts));
 	json_object_set_new(root, "vgpus", encode_vgpus(contracts));
+	sale_keys_encode(&contracts->keys, root);
 	operator_state_encode(contracts->operator_state, root);
 	text = json_dumps(root, JSON_INDENT(1));
 	json_decref(root);
@@ -251,19 +258,49 @@ static int take_switch(json_t *object, const char *name, bool *ret_on, struct er
 struct file_context {
 	struct contracts *contracts;
 	int version;
+	/* keys in the entries of vGPUs, below version SALE_KEYS_SINCE; has space for all entries */
+	struct sale_key *old_keys;
+	size_t n_old_keys;
 };
+
+/* Takes the key of the sale of a vGPU. */
+static int take_old_key(struct file_context *file, json_t *object, struct sale_key *ret_key,
+			struct err *reterr)
+{
+	if (file->version >= SALE_KEYS_SINCE) {
+		ret_key->key[0] = '\0';
+		return 0;
+	}
+	return sale_keys_take_old(object, file->version, ret_key, reterr);
+}
+
+/* Adds the key of a sale to the keys of @file. A sale without an offer needs the hash of its body.
+ */
+static void add_old_key(struct file_context *file, const struct contract *c, struct sale_key *key)
+{
+	if (key->key[0] == '\0' || (c->offer == 0 && key->body[0] == '\0'))
+		return;
+	/* A contract without this hash was sold through the offer. */
+	key->offer = key->body[0] ? 0 : c->offer;
+	memcpy(key->vgpu, c->id, sizeof(key->vgpu));
+	key->created_ms = c->created_ms;
+	file->old_keys[file->n_old_keys++] = *key;
+}
 
 static int take_vgpu(void *userdata, json_t *object, struct err *reterr)
 {
-	const struct file_context *file = userdata;
+	struct file_context *file = userdata;
 	struct contract_entry *entry = &file->contracts->vgpus[file->contracts->n_vgpus++];
 	struct contract *c = &entry->contract;
+	struct sale_key key;
 	unsigned int clamped = 0;
 	int r;
 
 	r = take_switch(object, "found", &entry->found, reterr);
 	if (r >= 0 && file->version >= REMOVING_SINCE)
 		r = take_switch(object, "removing", &entry->removing, reterr);
+	if (r >= 0)
+		r = take_old_key(file, object, &key, reterr);
 	if (r < 0)
 		return r;
 	r = contract_decode_file(object, file->version, c, &clamped, reterr);
@@ -273,6 +310,7 @@ static int take_vgpu(void *userdata, json_t *object, struct err *reterr)
 		return err_fail(reterr, EINVAL, "min_cap_pct: %d exceeds the initial cap of %d %%",
 				c->terms.min_cap_pct, c->terms.initial_cap_pct);
 	warn_clamped(c, clamped);
+	add_old_key(file, c, &key);
 	return 0;
 }
 
@@ -386,15 +424,29 @@ static int check_duplicates(const struct contracts *contracts, struct err *reter
 	return r;
 }
 
-static int decode(json_t *root, struct contracts *contracts, struct err *reterr)
+static int decode_vgpus(json_t *root, struct file_context *file, struct err *reterr)
 {
-	struct file_context file = {.contracts = contracts};
+	struct contracts *contracts = file->contracts;
 	const size_t max = (size_t)GPUS_MAX * POLICY_VGPUS_MAX;
 	size_t n = json_array_size(json_object_get(root, "vgpus"));
 	int r;
 
-	/* A longer list is rejected before an element of it is decoded. */
-	contracts->vgpus = xcalloc(n > max ? 1 : n + 1, sizeof(*contracts->vgpus));
+	if (n > max) /* the list is rejected before an element of it is decoded */
+		n = 0;
+	contracts->vgpus = xcalloc(n + 1, sizeof(*contracts->vgpus));
+	file->old_keys = xcalloc(n + 1, sizeof(*file->old_keys));
+	r = json_decode_list(root, "vgpus", max, take_vgpu, file, reterr);
+	if (r >= 0)
+		sale_keys_add_old(&contracts->keys, file->old_keys, file->n_old_keys);
+	free(file->old_keys);
+	return r;
+}
+
+static int decode(json_t *root, struct contracts *contracts, struct err *reterr)
+{
+	struct file_context file = {.contracts = contracts};
+	int r;
+
 	r = check_version(root, &file.version, reterr);
 	if (r >= 0)
 		r = check_members(root, file.version, reterr);
@@ -405,7 +457,9 @@ static int decode(json_t *root, struct contracts *contracts, struct err *reterr)
 	if (r >= 0)
 		r = json_decode_list(root, "gpus", GPUS_MAX, take_gpu, &file, reterr);
 	if (r >= 0)
-		r = json_decode_list(root, "vgpus", max, take_vgpu, &file, reterr);
+		r = decode_vgpus(root, &file, reterr);
+	if (r >= 0 && file.version >= SALE_KEYS_SINCE)
+		r = sale_keys_decode(root, &contracts->keys, reterr);
 	return r < 0 ? r : check_duplicates(contracts, reterr);
 }
 
@@ -450,5 +504,6 @@ void contracts_fini(struct contracts *contracts)
 	free(contracts->vgpus);
 	contracts->vgpus = NULL;
 	contracts->n_vgpus = 0;
+	sale_keys_fini(&contracts->keys);
 	contracts->operator_state = operator_state_free(contracts->operator_state);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The contracts file: contracts, operator holds, GPU modes, the policy's estimate of migrations,
- * and the operator's state in one JSON file that is replaced atomically. It is not part of the
- * database, so that no change of a client is lost if the database is lost.
+ * The contracts file: contracts, idempotency keys, operator holds, GPU modes, the policy's estimate
+ * of migrations, and the operator's state in one JSON file that is replaced atomically. It is not
+ * part of the database, so that no change of a client is lost if the database is lost.
  */
 #ifndef GOVER_D_STORE_CONTRACTS_H
 #define GOVER_D_STORE_CONTRACTS_H
@@ -10,6 +10,7 @@
 #include "db/db.h"
 #include "gover-d/model/host.h"
 #include "gover-d/store/operator-state.h"
+#include "gover-d/store/sale-keys.h"
 #include "policy/qos/moving.h"
 
 /* The head of the contracts file. */
@@ -41,6 +42,7 @@ struct contracts {
 		struct moving_estimate migrations; /* all 0: the file contains none */
 	} gpus[GPUS_MAX];
 	int n_gpus;
+	struct sale_keys keys;
 	/* owned; NULL: an earlier release wrote the file, which contains no such state */
 	struct operator_state *operator_state;
 };
@@ -61,8 +63,8 @@ int contracts_parse(const char *text, size_t length, const char *name,
 void contracts_fini(struct contracts *contracts);
 
 /*
- * Sets @ret_contracts to the contracts, modes and holds of @host. The caller sets the head and the
- * operator's state, and calls contracts_fini().
+ * Sets @ret_contracts to the contracts, modes and holds of @host. The caller sets the head, the
+ * keys and the operator's state, and calls contracts_fini().
  */
 void contracts_collect(const struct host *host, struct contracts *ret_contracts);
 /* True if the GPU has an entry or a contract: an earlier daemon has used it. */

@@ -137,7 +137,7 @@ const char *row_check_setting(const char *key, const char *value)
 }
 
 #define DECISIONS_LOADED 500
-/* maximum number of ended offers that are loaded because a client may repeat their claim */
+/* maximum number of ended offers that are loaded because a vGPU was sold through them */
 #define OFFERS_LOADED 100
 /* maximum number of invalid rows of which each is logged */
 #define INVALID_LOGGED 5
@@ -242,6 +242,8 @@ int load_contracts(struct store *store, const struct cap_journal *journal, struc
 		.lost = r == -ENOENT && !use_database && log_lost(store, journal),
 	};
 	store->revision = ret_loaded->contracts.head.revision;
+	store->keys = ret_loaded->contracts.keys;
+	ret_loaded->contracts.keys = (struct sale_keys){.n = 0};
 	return 0;
 }
 
@@ -430,7 +432,6 @@ static int load_offer(void *userdata, const void *data)
 	memcpy(offer.flavors[0].name, row->flavor, sizeof(offer.flavors[0].name));
 	snprintf(offer.reason, sizeof(offer.reason), "%.*s", (int)sizeof(offer.reason) - 1,
 		 row->reason);
-	snprintf(offer.claim_key, sizeof(offer.claim_key), "%s", row->claim_key);
 	if (context->state && operator_state_is_withdrawn(context->state, row->id)) {
 		offer.withdrawn = true;
 		if (offer.life.state == OFFER_OPEN)

@@ -20,7 +20,8 @@ struct loaded_contracts {
 /*
  * Loads the contracts from the file. If the file is missing, damaged or older than the copy in the
  * database, loads this copy and logs this. @reader may be NULL. Logs the vGPUs in @journal whose
- * contracts are lost. Returns the same errors as contracts_load().
+ * contracts are lost. Moves the idempotency keys to @store. Returns the same errors as
+ * contracts_load().
  */
 int load_contracts(struct store *store, const struct cap_journal *journal, struct db_reader *reader,
 		   struct loaded_contracts *ret_loaded, struct err *reterr);

@@ -192,6 +192,8 @@ static int make_text(struct store *store, struct save_job *save)
 	int r;
 
 	contracts_collect(store->host, &contracts);
+	sale_keys_expire(&store->keys, now_ms);
+	contracts.keys = sale_keys_copy(&store->keys);
 	contracts.operator_state = collect_operator_state(store);
 	r = amend(store, &contracts);
 	if (r < 0) {

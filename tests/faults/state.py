@@ -12,6 +12,7 @@ HISTORY_S = 10.0
 MIGRATIONS_SINCE = 8  # first version with "migrations" in the entry of a GPU
 HOLDS_SINCE = 9  # first version with "held_offers"
 SMALLER_SINCE = 10  # first version with "smaller_flavors" of a held offer
+KEYS_SINCE = 11  # first version with "keys"; before, the entry of a vGPU had the key of its sale
 FIELDS_SINCE = {2: ("offer", "claim_key"), 3: ("flavor",), 4: ("fps_limit",), 5: ("claim_body",)}
 # Statements that undo the step of the schema to this version.
 TRUSTED = ("trusted_ms", "proposed_ms", "confirmed_ms", "wall_ms")
@@ -90,6 +91,12 @@ def older_contracts(path, rng):
 
     def change(document):
         version = rng.randint(2, document["version"])
+        if version < KEYS_SINCE:
+            keys = {(key["vgpu"], key["created_ms"]): key for key in document.pop("keys", [])}
+            for vgpu in document["vgpus"]:
+                key = keys.get((vgpu["id"], vgpu["created_ms"]), {})
+                vgpu["claim_key"] = key.get("key", "")
+                vgpu["claim_body"] = "" if key.get("offer") else key.get("body", "")
         for since, fields in FIELDS_SINCE.items():
             for vgpu in document["vgpus"] if since > version else ():
                 for field in fields:

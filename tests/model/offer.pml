@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of an offer: policy/offer.c, gover-d/sale/offers.c and selling.c (selling_resume()), gover-d/change/control-sale.c and
- * change.c, gover-d/store/load.c.
+ * The life of an offer: policy/offer.c, gover-d/sale/offers.c and selling.c (selling_resume()), gover-d/change/control-sale.c,
+ * keys.c and change.c, gover-d/store/load.c.
  *
  * Modelled: one GPU on which the daemon opens offers. Each client claims offers with an idempotency key and a vGPU of its
  * own, repeats a claim whose answer it missed, and removes its vGPU. A worker writes contracts.json; a write may fail.
@@ -16,7 +16,8 @@
  * and the offer may close because it cannot be funded.
  *
  * Rule: a claim is planned, the contract is stored with the id of its offer, the claim is checked again, applied and
- * answered with 2xx. If the offer has ended meanwhile, the file is written without the contract before the answer. A GPU has
+ * answered with 2xx. The same write stores the key of the claim, which a repeated claim finds: it succeeds, or is refused
+ * because the vGPU was removed. If the offer has ended meanwhile, the file is written without the contract before the answer. A GPU has
  * one such change at a time. A start applies claims that are in the contracts but not in the history, ends sales for
  * which a newer offer exists, closes open offers that are not held, and closes probations whose vGPU was removed. A hold in
  * the contracts restores an offer that is missing in the history.
@@ -24,7 +25,7 @@
  * Left out: time, so an offer may expire and a probation may end at any time; ids, which are never used twice, because each
  * save reserves ids; caps, see cap.pml; the limit of 100 ended offers that a start loads; a write that fails after it has
  * replaced the file, see cap.pml; a refused change whose removal from the file fails; the storing of a withdrawal,
- * because a start closes open offers anyway. A change is stored for one step of the loop only.
+ * because a start closes open offers anyway; the end of the life of a key. A change is stored for one step of the loop only.
  *
  * Wrong variants, which tests/model/run expects to be refuted:
  *   CLAIMS_OVERLAP    changes of a GPU are in progress at the same time
@@ -32,6 +33,7 @@
  *   ANSWER_FIRST      a claim is answered before it is stored
  *   NO_ADOPT_SALE     a start does not apply the claims in the contracts
  *   LOAD_ENDED        a start loads ended offers without a claim, so that a claim in the contracts meets an ended offer
+ *   KEY_NOT_STORED    the write of a sale does not contain its key
  *   NO_SETTLE         a start keeps open offers open
  *   NO_SUPERSEDE      a start does not end sales for which a newer offer exists
  *   NO_EXPIRY         an offer does not expire
@@ -65,19 +67,20 @@ typedef row {
 
 /* Survives a crash. */
 byte file[CLIENTS + 1];	 /* contracts.json: the offer through which each vGPU was sold; 0: the vGPU has no contract */
+byte file_key[CLIENTS + 1]; /* contracts.json: the offer of the last key of each client; 0: none */
 byte file_hold[OFFERS + 1]; /* contracts.json: the client that holds each offer; 0: none */
 row history[OFFERS + 1]; /* history.db */
 byte last_id;
 
 /* Memory of the daemon. */
 bool up = true;
-byte contract[CLIENTS + 1];
+byte contract[CLIENTS + 1], key[CLIENTS + 1];
 row offer[OFFERS + 1];
 byte hold[OFFERS + 1];
 bool newcomer_gone[OFFERS + 1];
 bool no_large[OFFERS + 1]; /* the large flavour was removed from the offer */
 mtype:job job = IDLE;
-byte job_text[CLIENTS + 1];
+byte job_text[CLIENTS + 1], job_key[CLIENTS + 1];
 byte job_hold[OFFERS + 1];
 bool in_job[CLIENTS + 1]; /* the request waits for the job */
 chan rows = [OFFERS * 2] of {byte, mtype:offer_state, byte}; /* the queue of the writer thread */
@@ -101,18 +104,23 @@ bool sold_twice, sale_denied, lived_again, hold_broken, unlisted_sold;
 #define change_runs (runs(1) || runs(2))
 #define kept(buyer) (sold[buyer] == 0 || (file[buyer] == sold[buyer] && (!up || contract[buyer] == sold[buyer])))
 
+/* The offer of a contract names its vGPU, so that the probation of the vGPU continues. */
+#define knows(buyer) (!up || contract[buyer] == 0 || offer[contract[buyer]].vgpu == buyer)
+
 #define once	 (!sold_twice)
 #define sale	 (kept(1) && kept(2))
 #define repeated (!sale_denied)
+#define known	 (knows(1) && knows(2))
 #define single	 (!(is_live(1) && is_live(2)))
 #define ended	 (!lived_again)
 #define held	 (!hold_broken)
 #define listed	 (!unlisted_sold)
 
-ltl safe { [] (once && sale && repeated && single && ended && held && listed) }
+ltl safe { [] (once && sale && repeated && known && single && ended && held && listed) }
 ltl not_sold_twice { [] once }
 ltl sale_is_kept { [] sale }
 ltl repeated_claim_succeeds { [] repeated }
+ltl sale_is_known { [] known }
 ltl one_live_offer { [] single }
 ltl ended_stays_ended { [] ended }
 ltl hold_is_kept { [] held }
@@ -195,8 +203,14 @@ inline plan(buyer)
 	if
 	:: action[buyer] == REMOVE && contract[buyer] != 0 -> request[buyer] = CHANGE_PLANNED
 	:: action[buyer] == REMOVE && contract[buyer] == 0 -> end_request(buyer) /* 404 */
-	:: action[buyer] == CLAIM && offer[claimed[buyer]].vgpu == buyer -> answer_2xx(buyer) /* the same key */
-	:: action[buyer] == CLAIM && offer[claimed[buyer]].vgpu != buyer ->
+	:: action[buyer] == CLAIM && key[buyer] == claimed[buyer] ->
+		if
+		:: contract[buyer] == claimed[buyer] -> answer_2xx(buyer)
+		:: else -> /* 410 */
+			sale_denied = sale_denied || file[buyer] == claimed[buyer];
+			end_request(buyer)
+		fi
+	:: action[buyer] == CLAIM && key[buyer] != claimed[buyer] ->
 		if
 		:: offer[claimed[buyer]].state == OFFER_OPEN && may_take(claimed[buyer], buyer) &&
 		   lists(claimed[buyer], buyer) && contract[buyer] == 0 ->
@@ -245,6 +259,14 @@ inline make_text(buyer)
 	:: request[buyer] == CHANGE_PLANNED && action[buyer] == REMOVE -> job_text[buyer] = 0
 	:: else -> job_text[buyer] = contract[buyer]
 	fi;
+#ifndef KEY_NOT_STORED
+	if
+	:: request[buyer] == CHANGE_PLANNED && action[buyer] == CLAIM -> job_key[buyer] = claimed[buyer]
+	:: else -> job_key[buyer] = key[buyer]
+	fi;
+#else
+	job_key[buyer] = key[buyer];
+#endif
 	in_job[buyer] = runs(buyer)
 }
 
@@ -253,6 +275,7 @@ inline apply(buyer)
 	if
 	:: action[buyer] == CLAIM ->
 		contract[buyer] = claimed[buyer];
+		key[buyer] = claimed[buyer];
 		change_offer(claimed[buyer], OFFER_PROBATION, buyer)
 	:: action[buyer] == HOLD -> hold[claimed[buyer]] = buyer
 	:: action[buyer] == REMOVE ->
@@ -283,6 +306,7 @@ inline finish(buyer)
 		fi
 	fi;
 	in_job[buyer] = false;
+	job_key[buyer] = 0;
 	job_text[buyer] = 0
 }
 
@@ -302,6 +326,7 @@ end:	do
 	:: atomic { job == RUNNING ->
 		if
 		:: file[1] = job_text[1]; file[2] = job_text[2];
+		   file_key[1] = job_key[1]; file_key[2] = job_key[2];
 		   file_hold[1] = job_hold[1]; file_hold[2] = job_hold[2]; job = WRITTEN
 		:: request[1] != CHANGE_REFUSED && request[2] != CHANGE_REFUSED -> job = FAILED
 		fi }
@@ -438,7 +463,9 @@ inline forget(i)
 	:: else -> request[i] = LOST
 	fi;
 	contract[i] = 0;
+	key[i] = 0;
 	job_text[i] = 0;
+	job_key[i] = 0;
 	in_job[i] = false;
 	offer[i].state = NO_OFFER;
 	offer[i].vgpu = NOBODY;
@@ -512,6 +539,7 @@ inline settle(id)
 inline load(i)
 {
 	contract[i] = file[i];
+	key[i] = file_key[i];
 	if
 #ifndef LOAD_ENDED
 	:: (history[i].state == OFFER_EXPIRED || history[i].state == OFFER_CLOSED) && history[i].vgpu == NOBODY

@@ -18,7 +18,7 @@ FOLLOWED = 64  # links that wait to be followed
 LEARNED = 32  # values of one member that are used again
 # A request inside its schema may still be refused for the state of the host or for a rule that no schema can express. A
 # range of time and a cursor depend on other values.
-REFUSED = (404, 409, 412, 422, 429, 503)
+REFUSED = (404, 409, 410, 412, 422, 429, 503)
 RELATED = {"from", "to", "step", "after"}
 
 

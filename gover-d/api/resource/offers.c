@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Routes of offers. */
 #include <stddef.h>
+#include <string.h>
 
 #include "gover-d/api/change.h"
-#include "gover-d/api/keys.h"
 #include "gover-d/api/resource.h"
 #include "gover-d/api/resource/routes.h"
 #include "gover-d/change/control.h"
 #include "gover-d/record/encode.h"
-#include "gover-d/sale/offers.h"
+#include "gover-d/sale/selling.h"
 #include "gover-d/util/json.h"
 
 static void get_offers(struct api *api, struct api_request *request)
@@ -22,15 +22,19 @@ static void get_offers(struct api *api, struct api_request *request)
 
 static void reply_sale(struct api *api, struct api_request *request)
 {
-	const struct offer *offer = offers_view(api->view->offers, request->change->number);
+	const struct api_change *change = request->change;
+	const struct offer *offer = offers_view(api->view->offers, change->number);
 	const struct host_gpu *gpu;
-	const struct vgpu *vgpu = host_view_vgpu(api->view->host, offer->vgpu, &gpu);
+	const struct vgpu *vgpu = host_view_vgpu(api->view->host, change->id, &gpu);
+	struct offer past;
 
-	/* null: the claim was repeated after its vGPU was removed */
-	api_request_reply_json(
-		request, 200,
-		json_pack("{s:o, s:o}", "offer", encode_offer(offer, clock_now()), "vgpu",
-			  vgpu ? resource_encode_vgpu(api->view, gpu, vgpu) : json_null()));
+	if (!offer) { /* the claim was repeated, and the offer has ended long ago */
+		past = selling_past_offer(gpu, &vgpu->contract);
+		offer = &past;
+	}
+	api_request_reply_json(request, 200,
+			       json_pack("{s:o, s:o}", "offer", encode_offer(offer, clock_now()),
+					 "vgpu", resource_encode_vgpu(api->view, gpu, vgpu)));
 }
 
 static void claim_offer(struct api *api, struct api_request *request)
@@ -39,28 +43,19 @@ static void claim_offer(struct api *api, struct api_request *request)
 		.terms = {.weight = 1},
 		.labels = json_object(),
 	};
-	struct api_change *change = NULL;
 	struct control_claim claim;
-	unsigned int fields;
-	char key[CLAIM_MAX];
-	int64_t id;
+	struct api_change *change;
 
-	if (api_keys_check(request) == 0 && api_param_number(request, &id) == 0 &&
+	if (api_change_key(request, &claim.key) < 0 ||
+	    api_param_number(request, &claim.offer) < 0 ||
 	    api_decode_contract(request, contract_fields(CONTRACT_IN_CLAIM), CONTRACT_ID, &contract,
-				&fields) == 0)
-		change = api_change_new(api, request, reply_sale);
-	if (!change) {
+				&claim.fields) < 0) {
 		contract_fini(&contract);
 		return;
 	}
-	change->number = id;
-	api_keys_own(request, key);
-	claim = (struct control_claim){
-		.offer = id,
-		.key = key,
-		.holder = request->idempotency_key ? request->idempotency_key : "",
-		.fields = fields,
-	};
+	change = api_change_new(api, request, reply_sale);
+	change->number = claim.offer;
+	memcpy(change->id, contract.id, sizeof(change->id));
 	api_change_begun(change, control_offer_claim(api->changes, &claim, &contract,
 						     api_change_done(change), &change->err));
 }
@@ -98,7 +93,7 @@ static void hold_offer(struct api *api, struct api_request *request)
 	if (api_param_number(request, &id) < 0 ||
 	    api_decode(request, hold_fields, FIELD_HOLDER | FIELD_TTL, &wanted, &given) < 0)
 		return;
-	if (!api_keys_valid(wanted.holder)) {
+	if (!keys_valid(wanted.holder)) {
 		problem_reply(request, 422,
 			      "holder: not allowed (allowed: 1 to %d printable characters without "
 			      "spaces)",

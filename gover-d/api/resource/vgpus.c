@@ -5,7 +5,6 @@
 
 #include "gover-d/api/change.h"
 #include "gover-d/api/etag.h"
-#include "gover-d/api/keys.h"
 #include "gover-d/api/resource.h"
 #include "gover-d/api/resource/routes.h"
 #include "gover-d/change/control.h"
@@ -70,30 +69,12 @@ static void get_contract(struct api *api, struct api_request *request)
 	api_etag_apply(request);
 }
 
-/* Returns the existing contract that was created with @key; NULL: no such contract. */
-static const struct contract *find_by_key(const struct api *api, const char *key)
-{
-	const struct host *host = api->view->host;
-
-	for (int i = 0; i < host->n_gpus; i++)
-		for (const struct vgpu *v = host->gpus[i].vgpus; v; v = v->next)
-			if (v->contract.claim_body[0] && strcmp(v->contract.claim_key, key) == 0)
-				return &v->contract;
-	return NULL;
-}
-
-/* Replies with a new vGPU. */
-static void reply_new(struct api *api, struct api_request *request, const char *id,
-		      const char *body_hash)
-{
-	reply_vgpu(api, request, 201, id);
-	snprintf(request->reply.location, sizeof(request->reply.location), "/v1/vgpus/%s", id);
-	api_keys_keep(api, request, body_hash);
-}
-
 static void reply_created(struct api *api, struct api_request *request)
 {
-	reply_new(api, request, request->change->id, request->change->body_hash);
+	const char *id = request->change->id;
+
+	reply_vgpu(api, request, 201, id);
+	snprintf(request->reply.location, sizeof(request->reply.location), "/v1/vgpus/%s", id);
 }
 
 static void reply_changed(struct api *api, struct api_request *request)
@@ -101,55 +82,27 @@ static void reply_changed(struct api *api, struct api_request *request)
 	reply_vgpu(api, request, 200, request->param);
 }
 
-/*
- * Writes the hash of the body into @hash. If the request is repeated or its key is invalid, sets
- * the reply and returns true.
- */
-static bool reply_again(struct api *api, struct api_request *request, char hash[BODY_HASH_MAX])
-{
-	const struct contract *before;
-	char key[CLAIM_MAX];
-
-	if (!request->idempotency_key)
-		return false;
-	api_keys_hash(request->object, hash);
-	if (api_keys_check(request) < 0 || api_keys_replay(api, request, hash))
-		return true;
-	api_keys_own(request, key);
-	before = find_by_key(api, key);
-	if (!before)
-		return false;
-	if (strcmp(before->claim_body, hash) == 0)
-		reply_new(api, request, before->id, hash);
-	else
-		api_keys_refuse(request);
-	return true;
-}
-
 static void post_vgpu(struct api *api, struct api_request *request)
 {
 	struct contract contract = {
 		.terms = {.weight = 1},
-		.claim_body = "",
+		.labels = json_object(),
 	};
-	struct api_change *change;
 	unsigned int fields, required = CONTRACT_ID;
+	struct api_change *change;
+	struct control_key key;
 
-	if (reply_again(api, request, contract.claim_body))
-		return;
-	contract.labels = json_object();
-	api_keys_own(request, contract.claim_key);
 	if (!json_object_get(request->object, "flavor"))
 		required |= CONTRACT_INITIAL_CAP;
-	if (api_decode_contract(request, contract_fields(CONTRACT_IN_CREATE), required, &contract,
+	if (api_change_key(request, &key) < 0 ||
+	    api_decode_contract(request, contract_fields(CONTRACT_IN_CREATE), required, &contract,
 				&fields) < 0) {
 		contract_fini(&contract);
 		return;
 	}
 	change = api_change_new(api, request, reply_created);
 	memcpy(change->id, contract.id, sizeof(change->id));
-	memcpy(change->body_hash, contract.claim_body, sizeof(change->body_hash));
-	api_change_begun(change, control_vgpu_add(api->changes, fields, &contract,
+	api_change_begun(change, control_vgpu_add(api->changes, &key, fields, &contract,
 						  api_change_done(change), &change->err));
 }
 

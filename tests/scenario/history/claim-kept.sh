@@ -1,6 +1,7 @@
 #!/bin/sh
-# A repeated claim is answered as long as its vGPU exists: after kill -9 before the history was written, after its
-# probation and a restart, and after the loss of the history.
+# A repeated claim is answered with its vGPU: after kill -9 before the history was written, after its probation and a
+# restart, and after the loss of the history. A different claim with its key is rejected, and each claim after the
+# removal of the vGPU.
 . "$(dirname "$0")/../lib.sh"
 
 conf_extra='[policy]
@@ -21,6 +22,8 @@ claim() { # claim KEY VGPU
 again() { # again HOW: repeats the claim, and tries claims with another key
   claim key-1 new
   is "$1: the same key returns the same vGPU" "$(status) $(gojq -r '"\(.offer.id) \(.vgpu.id)"' "$dir/body")" "200 $id new"
+  claim key-1 other
+  is "$1: the same key with another body is rejected" "$(status)" 422
   claim key-2 other
   is "$1: another key is rejected" "$(status)" 409
 }
@@ -40,7 +43,7 @@ echo "ROLLBACK;" >&3
 exec 3>&-
 wait
 is "the history does not contain the claim" \
-  "$(sqlite3 -readonly "$dir/state/history.db" "SELECT state, claim_key FROM offer WHERE id = $id")" 'open|'
+  "$(sqlite3 -readonly "$dir/state/history.db" "SELECT state, vgpu FROM offer WHERE id = $id")" 'open|'
 start || exit 1
 again "after kill -9"
 ok "the probation continues to its end" until_ok 20 that '/v1/offers?all=true' ".offers[] | select(.id == $id) | .state == \"kept\""
@@ -54,6 +57,11 @@ start || exit 1
 again "after the history is lost"
 is "one vGPU was sold" "$(get /v1/vgpus '[.vgpus[].id] | join(" ")')" "a new"
 api DELETE /v1/vgpus/new >/dev/null
-claim key-1 new
-is "after the removal the claim is known and the vGPU is null" "$(status) $(gojq -r .vgpu "$dir/body")" "200 null"
+for how in "the removal" "the removal and a restart"; do
+  claim key-1 new
+  is "after $how the claim is rejected" "$(status) $(gojq -r .detail "$dir/body")" \
+    "410 Idempotency-Key: vGPU new, which was sold with key key-1, was removed (use a new key to sell it again)"
+  is "after $how nothing is sold" "$(get /v1/vgpus '[.vgpus[].id] | join(" ")')" a
+  restart KILL
+done
 finish

@@ -251,7 +251,6 @@ TEST(test_offers_that_are_not_closed_are_returned)
 				 .funded_pct = 33,
 				 .target_fps = NAN,
 				 .reason = "calm for 3 periods",
-				 .claim_key = "key-1",
 				 .flavor = "half"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
@@ -273,28 +272,27 @@ TEST(test_offers_that_are_not_closed_are_returned)
 	assert_string_equal(got.offers[0].gpu, "gpu0");
 	assert_string_equal(got.offers[0].vgpu, "vm4");
 	assert_string_equal(got.offers[0].reason, "calm for 3 periods");
-	assert_string_equal(got.offers[0].claim_key, "key-1");
 	assert_string_equal(got.offers[0].flavor, "half");
 	assert_int_equal(got.offers[0].cap_pct, 50);
 	assert_int_equal(got.offers[0].funded_pct, 33);
 	assert_true(isnan(got.offers[0].target_fps));
 }
 
-TEST(test_the_newest_offers_claimed_with_a_key_are_returned)
+TEST(test_the_newest_claimed_offers_are_returned)
 {
 	for (int i = 1; i <= 12; i++) {
-		struct db_offer offer = {.id = i, .state = "kept", .vgpu = "vm4"};
+		struct db_offer offer = {.id = i, .state = "kept"};
 
 		if (i == 1)
 			strcpy(offer.state, "failed");
 		if (i % 2 == 0)
-			strcpy(offer.claim_key, "key");
+			strcpy(offer.vgpu, "vm4");
 		assert_int_equal(db_append_offer(db, &offer), 0);
 	}
 	read_back();
 	assert_int_equal(db_query_offers(reader, 3, keep_offer, NULL), 0);
 	assert_int_equal(got.n, 4);
-	/* expected: the failed offer, and the newest three offers with a key */
+	/* expected: the failed offer, and the newest three offers with a vGPU */
 	assert_int_equal(got.offers[0].id, 1);
 	for (int i = 1; i < 4; i++)
 		assert_int_equal(got.offers[i].id, 6 + 2 * i);
@@ -394,7 +392,7 @@ TEST(test_rows_with_ids_that_gover_cannot_have_written_are_ignored)
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
 		struct db_decision decision = {.id = ids[i]};
 		struct db_alert alert = make_alert(ids[i], "raised");
-		struct db_offer offer = {.id = ids[i], .state = "open", .claim_key = "key"};
+		struct db_offer offer = {.id = ids[i], .state = "open"};
 		struct db_silence row = {.id = ids[i], .alert = "contract_limit"};
 
 		assert_int_equal(db_append_decision(db, &decision), 0);

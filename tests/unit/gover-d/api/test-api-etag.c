@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ETags: which changes give a new ETag, and how If-Match is parsed and applied. Idempotency keys:
- * repeated and different requests, limits, and restarts.
+ * the answers, and the form of a key.
  */
 #include "tests/unit/gover-d/api/test-api.h"
 
 #include "gover-d/api/etag.h"
-#include "gover-d/api/keys.h"
 
 static unsigned int patch(const char *line, const char *body, const char *if_match)
 {
@@ -188,167 +187,68 @@ TEST(an_invalid_request_is_rejected_before_its_condition)
 	assert_int_equal(manager->changes, 0);
 }
 
-/* --- idempotency keys of POST /v1/vgpus --- */
+/* --- idempotency keys --- */
 
 static const struct api_reply *reply;
 
-/*
- * Sends the request and returns the status of the reply. @save is the result of writing the change
- * to disk.
- */
-static unsigned int post_saved(const char *key, const char *body, int save)
+static unsigned int post(const char *key, const char *body)
 {
 	ask_key = key;
-	ask_saved = save;
 	reply = ask("POST /v1/vgpus", body);
 	ask_key = NULL;
-	ask_saved = 0;
 	return reply->status;
 }
 
-static unsigned int post(const char *key, const char *body)
+#define BODY "{\"id\":\"b\",\"initial_cap_pct\":20}"
+
+TEST(a_change_gets_the_key_and_its_owner)
 {
-	return post_saved(key, body, 0);
+	assert_int_equal(post("k", BODY), 201);
+	assert_string_equal(manager->key, "root k");
+	ask_principal = "token robot";
+	assert_int_equal(post("k", BODY), 409);
+	ask_principal = "root";
+	assert_string_equal(manager->key, "token robot k");
+	assert_int_equal(post(NULL, BODY), 409);
+	assert_string_equal(manager->key, "root ");
 }
 
-#define BODY  "{\"id\":\"b\",\"initial_cap_pct\":20}"
-#define OTHER "{\"id\":\"b\",\"initial_cap_pct\":21}"
-
-TEST(a_repeated_request_gets_the_same_reply)
+TEST(a_repeated_request_gets_the_vgpu_as_it_is_now)
 {
-	struct api_text *text;
-
 	assert_int_equal(post("k", BODY), 201);
-	assert_int_equal(manager->changes, 1);
-	assert_string_equal(manager->values.claim_key, "root k");
-	text = api_text_ref(reply->text);
-	stand_in_find("b")->cap.pct = 7; /* a later measurement, not part of the first reply */
-	assert_int_equal(post("k", " {\"initial_cap_pct\": 20, \"id\": \"b\"}"), 201);
-	assert_ptr_equal(reply->text, text);
+	stand_in_find("b")->cap.pct = 7;
+	manager->fail = CONTROL_E_REPEATED;
+	assert_int_equal(post("k", BODY), 201);
 	assert_string_equal(reply->location, "/v1/vgpus/b");
 	assert_int_equal(strlen(reply->etag), 20);
-	assert_int_equal(manager->changes, 1);
-	api_text_unref(text);
-}
-
-TEST(a_repeated_request_does_not_create_a_removed_vgpu)
-{
-	assert_int_equal(post("k", BODY), 201);
-	assert_int_equal(ask("DELETE /v1/vgpus/b", NULL)->status, 204);
-	assert_int_equal(post("k", BODY), 201);
-	assert_null(stand_in_find("b"));
-}
-
-TEST(a_key_with_another_body_is_422)
-{
-	assert_int_equal(post("k", BODY), 201);
-	assert_int_equal(post("k", OTHER), 422);
-	assert_non_null(strstr(reply->text->data, "k was used for a different request"));
-	assert_int_equal(manager->changes, 1);
-	/* with another key or no key the request is executed, and fails because vGPU b exists */
-	assert_int_equal(post("l", BODY), 409);
-	assert_int_equal(post(NULL, BODY), 409);
-}
-
-TEST(a_failed_request_can_be_repeated)
-{
-	manager->fail = CONTROL_E_DOES_NOT_FIT;
-	assert_int_equal(post("k", BODY), 409);
-	manager->fail = 0;
-	assert_int_equal(post("k", OTHER), 201);
-}
-
-TEST(a_request_can_be_repeated_until_it_is_on_disk)
-{
-	assert_int_equal(post_saved("k", BODY, -EIO), 507);
-	assert_int_equal(post_saved("k", BODY, -EIO), 507);
-	assert_int_equal(manager->changes, 0);
-	assert_int_equal(post("k", BODY), 201);
-	assert_int_equal(post("k", BODY), 201);
-	assert_int_equal(manager->changes, 1);
-}
-
-TEST(after_a_restart_the_contract_answers_its_key)
-{
-	assert_int_equal(post("k", BODY), 201);
-	api_free(api);
-	api = api_new(&no_changes, &manager->view, authn);
-	stand_in_find("b")->cap.pct = 7;
-	assert_int_equal(post("k", OTHER), 422);
-	assert_int_equal(post("k", BODY), 201);
 	assert_non_null(strstr(reply->text->data, "\"cap_pct\":7"));
-	assert_string_equal(reply->location, "/v1/vgpus/b");
 	assert_int_equal(manager->changes, 1);
 }
 
-TEST(a_claim_with_the_same_key_is_another_request)
+/* @offer: the offer of the request; 1 exists, and 9 has ended long ago */
+static void expect_repeated_claim(int offer, const char *state)
 {
-	struct vgpu *a = stand_in_find("a");
+	char line[64];
+	json_t *sale;
 
-	strcpy(a->contract.claim_key, "root k");
-	a->contract.offer = 1;
-	assert_int_equal(post("k", BODY), 201);
-	assert_int_equal(manager->changes, 1);
+	snprintf(line, sizeof(line), "POST /v1/offers/%d/claim", offer);
+	sale = ask_json(line, "{\"id\":\"a\"}", 200);
+	assert_string_equal(json_string_value(json_object_get(json_object_get(sale, "vgpu"), "id")),
+			    "a");
+	assert_int_equal(json_integer_value(json_object_get(json_object_get(sale, "offer"), "id")),
+			 offer);
+	assert_string_equal(
+		json_string_value(json_object_get(json_object_get(sale, "offer"), "state")), state);
+	json_decref(sale);
 }
 
-TEST(each_principal_has_its_own_keys)
+TEST(a_repeated_claim_gets_the_offer_even_if_it_ended_long_ago)
 {
-	/* The second caller sends its request after a restart. */
-	static const char *const others[] = {"token robot", "uid 1000"};
-	static const char *const bodies[] = {
-		"{\"id\":\"c\",\"initial_cap_pct\":1}",
-		"{\"id\":\"d\",\"initial_cap_pct\":1}",
-	};
-
-	assert_int_equal(post("k", BODY), 201);
-	for (int i = 0; i < 2; i++) {
-		ask_principal = others[i];
-		/* 409: vGPU b exists, and the key of the other caller has no effect */
-		assert_int_equal(post("k", BODY), 409);
-		assert_int_equal(post("k", OTHER), 409);
-		assert_int_equal(post("k", bodies[i]), 201);
-		assert_int_equal(manager->changes, 2 + i);
-		ask_principal = "root";
-		assert_int_equal(post("k", BODY), 201);
-		assert_string_equal(reply->location, "/v1/vgpus/b");
-		assert_int_equal(manager->changes, 2 + i);
-		api_free(api);
-		api = api_new(&no_changes, &manager->view, authn);
-	}
-}
-
-TEST(a_key_of_the_greatest_length_is_remembered)
-{
-	char key[CLAIM_MAX] = "";
-
-	memset(key, 'k', CLAIM_MAX - 1);
-	assert_int_equal(post(key, BODY), 201);
-	for (int restarted = 0; restarted <= 1; restarted++) {
-		key[CLAIM_MAX - 2] = 'l';
-		assert_int_equal(post(key, BODY), 409);
-		key[CLAIM_MAX - 2] = 'k';
-		assert_int_equal(post(key, BODY), 201);
-		assert_int_equal(manager->changes, 1);
-		api_free(api);
-		api = api_new(&no_changes, &manager->view, authn);
-	}
-}
-
-TEST(the_newest_keys_are_remembered)
-{
-	char key[32], body[64];
-
-	for (int i = 0; i <= API_KEYS_KEPT; i++) {
-		snprintf(key, sizeof(key), "key-%d", i);
-		snprintf(body, sizeof(body), "{\"id\":\"v%d\",\"initial_cap_pct\":1}", i);
-		assert_int_equal(post(key, body), 201);
-		snprintf(body, sizeof(body), "DELETE /v1/vgpus/v%d", i);
-		assert_int_equal(ask(body, NULL)->status, 204);
-	}
-	assert_int_equal(post("key-1", "{\"id\":\"v1\",\"initial_cap_pct\":1}"), 201);
-	assert_null(stand_in_find("v1"));
-	assert_int_equal(post("key-0", "{\"id\":\"v0\",\"initial_cap_pct\":1}"), 201);
-	assert_non_null(stand_in_find("v0"));
+	stand_in_find("a")->contract.offer = 9;
+	manager->fail = CONTROL_E_REPEATED;
+	expect_repeated_claim(1, "open");
+	expect_repeated_claim(9, "kept");
+	assert_int_equal(manager->changes, 0);
 }
 
 TEST(an_invalid_key_is_400)

@@ -10,11 +10,9 @@ static void apply_claim(struct manager *m, struct stand_in_change *change)
 
 	m->fields = change->fields;
 	m->values = *contract;
-	snprintf(m->key, sizeof(m->key), "%s", contract->claim_key);
 	contract->terms.initial_cap_pct = offer->flavors[0].terms.initial_cap_pct;
 	(void)stand_in_vgpu(contract);
-	offers_claim(m->offers, offer, contract->flavor, contract->id, contract->claim_key, 30,
-		     clock_now());
+	offers_claim(m->offers, offer, contract->flavor, contract->id, 30, clock_now());
 	contract->labels = NULL;
 }
 
@@ -27,19 +25,19 @@ int control_offer_claim(struct changes *changes, const struct control_claim *cla
 	int r = 0;
 
 	(void)changes;
+	note_key(&claim->key);
 	if (manager->fail)
 		r = fail_as_wanted(reterr);
 	else if (!offer)
 		r = err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %d", (int)claim->offer);
-	else if (offer->vgpu[0]) /* the claim is repeated */
-		done.call(done.userdata, 0, NULL);
-	if (r != 0 || offer->vgpu[0]) {
+	else if (offer->vgpu[0])
+		r = err_condition(reterr, CONTROL_E_EXISTS, "the offer was claimed");
+	if (r != 0) {
 		contract_fini(contract);
 		return r;
 	}
 	change.contract = *contract;
 	contract->labels = NULL;
-	snprintf(change.contract.claim_key, sizeof(change.contract.claim_key), "%s", claim->key);
 	return begin_change(manager, &change, done, reterr);
 }
 

@@ -148,7 +148,7 @@ TEST(a_vgpu_reports_its_state)
 
 		vgpu->device = cases[i].exists ? &device : NULL;
 		if (cases[i].sold)
-			offers_claim(manager->offers, offers_find(manager->offers, 1), "", "a", "",
+			offers_claim(manager->offers, offers_find(manager->offers, 1), "", "a",
 				     30, clock_now());
 		answer = ask_json("GET /v1/vgpus/a", NULL, 200);
 		assert_string_equal(json_string_value(json_object_get(answer, "state")),
@@ -383,6 +383,8 @@ TEST(each_condition_has_a_status_and_an_errno_is_500)
 		{CONTROL_E_UNSUPPORTED, 409},
 		{CONTROL_E_DRY_RUN, 409},
 		{CONTROL_E_NOT_STORED, 507},
+		{CONTROL_E_KEY_USED, 422},
+		{CONTROL_E_GONE, 410},
 		{CONTROL_N_ERRORS, 500},
 		/* A system error is not the fault of the client, so the status is never 4xx. */
 		{-EINVAL, 500},
@@ -429,8 +431,9 @@ TEST(an_offer_is_claimed_once)
 	assert_members(json_object_get(sale, "offer"), offer_members);
 	assert_members(json_object_get(sale, "vgpu"), vgpu_members);
 	assert_int_equal(manager->fields, CONTRACT_ID | CONTRACT_VM);
-	expect_reply("POST /v1/offers/1/claim", "{\"id\":\"other\"}", 200,
-		     "{'vgpu': {'id': 'new'}}");
+	manager->fail = CONTROL_E_REPEATED;
+	expect_reply("POST /v1/offers/1/claim", "{\"id\":\"new\"}", 200, "{'vgpu': {'id': 'new'}}");
+	manager->fail = 0;
 	json_decref(sale);
 	assert_problem("POST /v1/offers/1/claim", "{\"id\":\"b\",\"initial_cap_pct\":50}", 422,
 		       "initial_cap_pct");

@@ -165,13 +165,22 @@ static void apply_add(struct manager *m, struct stand_in_change *change)
 	change->contract.labels = NULL;
 }
 
-int control_vgpu_add(struct changes *changes, unsigned int fields, struct contract *contract,
-		     struct change_done done, struct err *reterr)
+/* Stores the owner and the text of the key of a request. */
+static void note_key(const struct control_key *key)
+{
+	assert_non_null(key->body);
+	snprintf(manager->key, sizeof(manager->key), "%s %s", key->owner,
+		 key->given ? key->given : "");
+}
+
+int control_vgpu_add(struct changes *changes, const struct control_key *key, unsigned int fields,
+		     struct contract *contract, struct change_done done, struct err *reterr)
 {
 	struct stand_in_change change = {.apply = apply_add, .fields = fields};
 	int r = 0;
 
 	(void)changes;
+	note_key(key);
 	if (manager->fail)
 		r = fail_as_wanted(reterr);
 	else if (host_find_vgpu(&manager->host, contract->id, NULL))

@@ -12,7 +12,7 @@
 
 #include <systemd/sd-event.h>
 
-#include "gover-d/change/change.h"
+#include "gover-d/change/keys.h"
 #include "tests/unit/unit.h"
 
 static bool change_ended;
@@ -30,6 +30,7 @@ static void end_change(void *userdata, int result, const struct err *err)
 }
 
 static const struct change_done at_end = {.call = end_change};
+static const struct control_key no_key = {.owner = "root"};
 
 /* @begun: the result of the function that begins the change */
 static inline int await_change(int begun)

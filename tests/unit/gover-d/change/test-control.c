@@ -223,7 +223,7 @@ static int add(const char *gpu, const char *id, int initial_cap_pct, int min_cap
 
 	(void)id_copy(contract.id, id);
 	(void)id_copy(contract.gpu, gpu);
-	r = await_change(control_vgpu_add(&m.changes, 0, &contract, at_end, &err));
+	r = await_change(control_vgpu_add(&m.changes, &no_key, 0, &contract, at_end, &err));
 	if (r != 0)
 		contract_fini(&contract);
 	return r;
@@ -364,8 +364,8 @@ TEST(an_unknown_flavor_is_rejected_with_the_allowed_names)
 
 	strcpy(m.store.settings.config.flavors[0].name, "small");
 	m.store.settings.config.n_flavors = 1;
-	assert_int_equal(await_change(control_vgpu_add(&m.changes, CONTRACT_FLAVOR, &contract,
-						       at_end, &err)),
+	assert_int_equal(await_change(control_vgpu_add(&m.changes, &no_key, CONTRACT_FLAVOR,
+						       &contract, at_end, &err)),
 			 CONTROL_E_INVALID);
 	assert_string_equal(err.msg, "flavor: large is not allowed (allowed: default, small)");
 	assert_int_equal(change("a", CONTRACT_FLAVOR, contract), CONTROL_E_INVALID);
@@ -385,7 +385,7 @@ static int sell(unsigned int fields, struct contract values)
 	(void)id_copy(values.gpu, "gpu0");
 	values.terms.weight = 1;
 	err.msg[0] = '\0';
-	return await_change(control_vgpu_add(&m.changes, fields, &values, at_end, &err));
+	return await_change(control_vgpu_add(&m.changes, &no_key, fields, &values, at_end, &err));
 }
 
 static void configure_small(void)

@@ -118,7 +118,7 @@ static inline struct contract contract_of(const char *id, int initial_cap_pct)
 
 static inline int add(struct contract contract)
 {
-	int r = await_change(control_vgpu_add(&m->changes, 0, &contract, at_end, &err));
+	int r = await_change(control_vgpu_add(&m->changes, &no_key, 0, &contract, at_end, &err));
 
 	if (r != 0)
 		contract_fini(&contract);
@@ -160,13 +160,21 @@ static inline int change_mode(enum gpu_mode mode)
 	return await_change(control_gpu_change(&m->changes, "gpu0", &mode, NULL, at_end, &err));
 }
 
+/* @key: "": none */
 static inline int claim(int64_t offer, const char *key, const char *id)
 {
-	const struct control_claim claim = {.offer = offer, .key = key, .holder = key};
+	json_t *body = json_pack("{s:s}", "id", id);
+	const struct control_claim claim = {
+		.offer = offer,
+		.key = {"root", key[0] ? key : NULL, body},
+	};
 	struct contract contract = {.labels = json_object()};
+	int r;
 
 	strcpy(contract.id, id);
-	return await_change(control_offer_claim(&m->changes, &claim, &contract, at_end, &err));
+	r = await_change(control_offer_claim(&m->changes, &claim, &contract, at_end, &err));
+	json_decref(body);
+	return r;
 }
 
 static inline int hold(const char *id, int cap_pct)

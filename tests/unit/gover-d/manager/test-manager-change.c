@@ -215,7 +215,7 @@ TEST(a_vgpu_that_vanishes_meanwhile_is_not_sold)
 	device("b")->cap_pct = 20;
 	tick(1);
 	assert_true(vgpu("b")->found);
-	assert_int_equal(control_vgpu_add(&m->changes, 0, &contract, at_end, &err), 0);
+	assert_int_equal(control_vgpu_add(&m->changes, &no_key, 0, &contract, at_end, &err), 0);
 	device("b")->exists = false;
 	tick(1);
 	assert_int_equal(await_change(0), CONTROL_E_UNSUPPORTED);
@@ -260,7 +260,7 @@ static void sell_c(void)
 {
 	struct contract contract = contract_of("c", 10);
 
-	assert_int_equal(control_vgpu_add(&m->changes, 0, &contract, at_end, &err), 0);
+	assert_int_equal(control_vgpu_add(&m->changes, &no_key, 0, &contract, at_end, &err), 0);
 }
 
 static void remove_b(void)

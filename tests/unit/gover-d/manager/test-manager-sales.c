@@ -31,12 +31,13 @@ static void expect_state(int64_t id, enum offer_state state)
 	assert_int_equal(offer->life.state, state);
 }
 
-/* Repeating the claim succeeds; a claim with another key or vGPU fails. */
-static void expect_sold(int64_t id, enum offer_state state)
+/* The repeated claim has @result. A claim with another key or vGPU fails. */
+static void expect_claimed(int64_t id, int result, enum offer_state state)
 {
 	const struct offer *offer;
 
-	assert_int_equal(claim(id, "key-1", "d"), 0);
+	assert_int_equal(claim(id, "key-1", "d"), result);
+	assert_int_equal(claim(id, "key-1", "c"), CONTROL_E_KEY_USED);
 	offer = offers_find(m->sales.offers, id);
 	assert_non_null(offer);
 	assert_int_equal(offer->id, id);
@@ -49,12 +50,17 @@ static void expect_sold(int64_t id, enum offer_state state)
 	assert_null(host_find_vgpu(&m->host, "c", NULL));
 }
 
+static void expect_sold(int64_t id, enum offer_state state)
+{
+	expect_claimed(id, CONTROL_E_REPEATED, state);
+}
+
 TEST(a_sale_missing_from_the_history_remains_valid)
 {
 	int64_t id = sell_d_by_offer();
 
 	stop_daemon();
-	change_database("UPDATE offer SET state = 'open', vgpu = NULL, claim_key = NULL");
+	change_database("UPDATE offer SET state = 'open', vgpu = NULL");
 	start();
 	expect_sold(id, OFFER_PROBATION);
 	tick(40);
@@ -80,10 +86,14 @@ TEST(a_repeated_claim_of_a_kept_offer_succeeds_after_a_restart)
 	restart();
 	expect_sold(id, OFFER_KEPT);
 	assert_int_equal(remove_vgpu("d"), 0);
-	expect_sold(id, OFFER_KEPT);
+	expect_claimed(id, CONTROL_E_GONE, OFFER_KEPT);
 	restart();
 	/* the state of the offer does not change, although vGPU d was removed */
-	expect_sold(id, OFFER_KEPT);
+	expect_claimed(id, CONTROL_E_GONE, OFFER_KEPT);
+	assert_int_equal(claim(id, "key-1", "d"), CONTROL_E_GONE);
+	assert_string_equal(err.msg, "Idempotency-Key: vGPU d, which was sold with key key-1, was "
+				     "removed (use a new key to sell it again)");
+	assert_null(host_find_vgpu(&m->host, "d", NULL));
 }
 
 TEST(without_history_a_recent_sale_is_on_probation)
@@ -104,6 +114,7 @@ TEST(without_history_an_old_sale_is_kept)
 	int64_t id = sell_d_by_offer();
 
 	vgpu("d")->contract.created_ms -= 3600000;
+	m->store.keys.list[0].created_ms -= 3600000;
 	save_soon(&m->store);
 	stop_daemon();
 	delete_database();
@@ -129,9 +140,95 @@ TEST(without_history_at_most_one_sale_is_on_probation)
 		(offers_find(m->sales.offers, first)->life.state == OFFER_PROBATION) +
 			(offers_find(m->sales.offers, second)->life.state == OFFER_PROBATION),
 		1);
-	assert_int_equal(claim(first, "key-1", "d"), 0);
-	assert_int_equal(claim(second, "key-2", "c"), 0);
+	assert_int_equal(claim(first, "key-1", "d"), CONTROL_E_REPEATED);
+	assert_int_equal(claim(second, "key-2", "c"), CONTROL_E_REPEATED);
 }
+
+/* --- sales without an offer --- */
+
+static json_t *body_of(const char *id, int cap_pct)
+{
+	return json_pack("{s:s, s:i}", "id", id, "initial_cap_pct", cap_pct);
+}
+
+/* Begins a sale with @key, which at_end reports. */
+static int begin_keyed(const char *key, const char *id, int cap_pct)
+{
+	struct contract contract = contract_of(id, cap_pct);
+	json_t *body = body_of(id, cap_pct);
+	const struct control_key given = {"root", key, body};
+	int r = control_vgpu_add(&m->changes, &given, CONTRACT_ID | CONTRACT_INITIAL_CAP, &contract,
+				 at_end, &err);
+
+	json_decref(body);
+	return r;
+}
+
+static int sell_keyed(const char *key, const char *id, int cap_pct)
+{
+	return await_change(begin_keyed(key, id, cap_pct));
+}
+
+TEST(a_key_is_known_after_a_restart_and_after_the_removal_of_its_vgpu)
+{
+	start();
+	assert_int_equal(sell_keyed("k", "a", 50), 0);
+	for (int restarts = 0; restarts < 2; restarts++) {
+		assert_int_equal(sell_keyed("k", "a", 50), CONTROL_E_REPEATED);
+		assert_int_equal(sell_keyed("k", "a", 51), CONTROL_E_KEY_USED);
+		assert_int_equal(claim(7, "k", "a"), CONTROL_E_KEY_USED);
+		assert_int_equal(sell_keyed("l", "a", 50), CONTROL_E_EXISTS);
+		restart();
+	}
+	assert_int_equal(remove_vgpu("a"), 0);
+	for (int restarts = 0; restarts < 2; restarts++) {
+		assert_int_equal(sell_keyed("k", "a", 50), CONTROL_E_GONE);
+		assert_int_equal(sell_keyed("k", "b", 50), CONTROL_E_KEY_USED);
+		assert_null(host_find_vgpu(&m->host, "a", NULL));
+		restart();
+	}
+	assert_int_equal(sell_keyed("l", "a", 50), 0);
+	assert_int_equal(sell_keyed("k", "a", 50), CONTROL_E_GONE); /* another vGPU with this id */
+	assert_int_equal(sell_keyed("l", "a", 50), CONTROL_E_REPEATED);
+}
+
+TEST(a_key_is_in_the_file_before_its_sale_is_answered)
+{
+	start();
+	assert_int_equal(sell_keyed("k", "a", 50), 0);
+	assert_true(contracts_file_contains("\"key\": \"root k\""));
+}
+
+TEST(a_failed_request_leaves_no_key)
+{
+	start();
+	fake.create_errno = EIO;
+	assert_int_equal(sell_keyed("k", "a", 50), -EIO);
+	assert_false(contracts_file_contains("root k"));
+	fake.create_errno = 0;
+	assert_int_equal(sell_keyed("k", "b", 40), 0);
+}
+
+TEST(a_request_waits_for_the_first_one_with_its_key)
+{
+	struct change_subject conflict = {.gpu = ""};
+	struct contract contract = contract_of("b", 40);
+	json_t *body = body_of("b", 40);
+	const struct control_key key = {"root", "k", body};
+	const struct change_done done = {.call = end_change, .ret_conflict = &conflict};
+
+	start();
+	assert_int_equal(begin_keyed("k", "a", 50), 0);
+	assert_int_equal(control_vgpu_add(&m->changes, &key, 0, &contract, done, &err), -EBUSY);
+	assert_string_equal(conflict.key, "root k");
+	assert_true(change_conflicts(&m->changes, &(struct change_subject){.key = "root k"}));
+	assert_false(change_conflicts(&m->changes, &(struct change_subject){.key = "root l"}));
+	assert_int_equal(await_change(0), 0);
+	assert_int_equal(sell_keyed("k", "b", 40), CONTROL_E_KEY_USED);
+	json_decref(body);
+}
+
+/* --- lost results of sales --- */
 
 /*
  * Sells d and then c through two offers, restarts with the row of the first offer set to @state,

@@ -60,8 +60,6 @@ static struct contract full(void)
 		.held_cap_pct = 40,
 		.created_ms = 1763664596123,
 		.offer = 17,
-		.claim_key = "key",
-		.claim_body = "0123456789abcdef",
 	};
 }
 

@@ -104,7 +104,7 @@ static void run_script(const char *script)
 			assert_non_null(offer);
 			break;
 		case 'c':
-			offers_claim(offers, offer, "", "new", "key", PROBATION_S, now);
+			offers_claim(offers, offer, "", "new", PROBATION_S, now);
 			break;
 		case 'w':
 			offers_end(offers, offer, OFFER_CLOSED, now, "withdrawn by %s", "a client");
@@ -225,7 +225,7 @@ TEST(a_hold_lasts_until_its_end_or_the_claim)
 	assert_string_equal(offer->hold.holder, "");
 	hold_for(offer, 8);
 	assert_int_equal(offer->expires_ms, now.wall_ms + 8000);
-	offers_claim(offers, offer, "", "new", "key", PROBATION_S, now);
+	offers_claim(offers, offer, "", "new", PROBATION_S, now);
 	assert_false(offers_is_held(offer, now));
 	assert_string_equal(offer->hold.holder, "");
 }
@@ -250,9 +250,8 @@ TEST(a_claim_stores_the_vgpu_and_the_key)
 	struct offer *offer = open_on("gpu0");
 
 	now.wall_ms += 10;
-	offers_claim(offers, offer, "", "new", "key-1", PROBATION_S, now);
+	offers_claim(offers, offer, "", "new", PROBATION_S, now);
 	assert_string_equal(offer->vgpu, "new");
-	assert_string_equal(offer->claim_key, "key-1");
 	assert_int_equal(offer->changed_ms, now.wall_ms);
 	assert_int_equal(offer->life.probation_ends_ns, now.mono_ns + PROBATION_S * NS_PER_S);
 }
@@ -269,7 +268,7 @@ TEST(each_gpu_has_at_most_one_live_offer)
 	assert_ptr_equal(offers_live(offers, "gpu1"), second);
 	assert_null(offers_live(offers, "gpu2"));
 	assert_null(open_on("gpu0"));
-	offers_claim(offers, first, "", "new", "", PROBATION_S, now);
+	offers_claim(offers, first, "", "new", PROBATION_S, now);
 	assert_null(open_on("gpu0"));
 	for (int i = 0; i < OFFER_SEVERE_PERIODS; i++)
 		tick_on("gpu0", 2, 0, true);
@@ -484,7 +483,7 @@ TEST_WITH(only_a_listed_flavour_can_be_claimed, set_up_listed, tear_down)
 
 TEST_WITH(a_claim_leaves_the_sold_flavour, set_up_listed, tear_down)
 {
-	offers_claim(offers, flavored, "quarter", "new", "key", 30, now);
+	offers_claim(offers, flavored, "quarter", "new", 30, now);
 	expect_listed("quarter");
 	assert_int_equal(flavored->flavors[0].terms.initial_cap_pct, 25);
 	assert_int_equal(flavored->flavors[0].fundable_pct, 25);
@@ -530,19 +529,25 @@ static int tear_down_manager(void)
 	cap_journal_close(manager.caps.actuator.journal);
 	alerts_free(manager.recorder.alerts);
 	decisions_free(manager.recorder.decisions);
+	sale_keys_fini(&manager.store.keys);
 	(void)temp_folder_remove();
 	return tear_down();
 }
 
+/* @key may be NULL */
 static int claim(int64_t id, const char *key, const char *vgpu)
 {
 	struct contract contract = {.labels = json_object()};
+	json_t *body = json_pack("{s:s}", "id", vgpu);
+	int r;
 
 	assert_int_equal(id_copy(contract.id, vgpu), 0);
 	err.msg[0] = '\0';
-	return await_change(control_offer_claim(
-		&manager.changes, &(struct control_claim){.offer = id, .key = key, .holder = key},
+	r = await_change(control_offer_claim(
+		&manager.changes, &(struct control_claim){.offer = id, .key = {"root", key, body}},
 		&contract, at_end, &err));
+	json_decref(body);
+	return r;
 }
 
 TEST_WITH(the_first_claim_wins_and_can_be_repeated_with_its_key, set_up_manager, tear_down_manager)
@@ -553,8 +558,10 @@ TEST_WITH(the_first_claim_wins_and_can_be_repeated_with_its_key, set_up_manager,
 	assert_int_equal(claim(1, "first", "new"), 0);
 	assert_int_equal(claim(1, "second", "late"), CONTROL_E_EXISTS);
 	assert_non_null(strstr(err.msg, "new"));
-	assert_int_equal(claim(1, "first", "new"), 0);
-	assert_int_equal(claim(1, "", "new"), CONTROL_E_EXISTS); /* no key: not a repeated claim */
+	assert_int_equal(claim(1, "first", "new"), CONTROL_E_REPEATED);
+	assert_int_equal(claim(1, "first", "late"), CONTROL_E_KEY_USED);
+	assert_int_equal(claim(1, NULL, "new"),
+			 CONTROL_E_EXISTS); /* no key: not a repeated claim */
 	assert_int_equal(offer->life.state, OFFER_PROBATION);
 	assert_string_equal(offer->vgpu, "new");
 	vgpu = host_find_vgpu(&manager.host, "new", NULL);
@@ -569,8 +576,8 @@ TEST_WITH(the_first_claim_wins_and_can_be_repeated_with_its_key, set_up_manager,
 TEST_WITH(a_repeated_claim_without_a_key_is_rejected, set_up_manager, tear_down_manager)
 {
 	assert_non_null(open_on("gpu0"));
-	assert_int_equal(claim(1, "", "new"), 0);
-	assert_int_equal(claim(1, "", "new"), CONTROL_E_EXISTS);
+	assert_int_equal(claim(1, NULL, "new"), 0);
+	assert_int_equal(claim(1, NULL, "new"), CONTROL_E_EXISTS);
 }
 
 TEST_WITH(only_an_open_offer_can_be_claimed, set_up_manager, tear_down_manager)
@@ -594,8 +601,9 @@ static void sell_old_and_open(int initial_cap_pct)
 		.labels = json_object(),
 	};
 
-	assert_int_equal(
-		await_change(control_vgpu_add(&manager.changes, 0, &contract, at_end, &err)), 0);
+	assert_int_equal(await_change(control_vgpu_add(&manager.changes, &no_key, 0, &contract,
+						       at_end, &err)),
+			 0);
 	assert_non_null(open_on("gpu0"));
 }
 

@@ -22,6 +22,7 @@ static const struct contracts_head head = {
 };
 static struct contracts contracts;
 static struct err err;
+static struct sale_keys keys;	 /* written by encode_host() */
 static const char *members = ""; /* parse() appends them to the members of the file */
 
 static int make_folder(void)
@@ -43,6 +44,7 @@ FIXTURE_ONCE(make_folder, remove_folder)
 static int free_all(void)
 {
 	members = "";
+	sale_keys_fini(&keys);
 	contracts_fini(&contracts);
 	for (int i = 0; i < host.n_gpus; i++)
 		while (host.gpus[i].vgpus) {
@@ -121,8 +123,6 @@ static void fill_host(void)
 		.held_cap_pct = 33,
 		.created_ms = 1763664596123,
 		.offer = 17,
-		.claim_key = "key \"1\"",
-		.claim_body = "0123456789abcdef",
 		.flavor = "small",
 		.fps_limit = 62.5,
 	};
@@ -133,7 +133,6 @@ static void fill_host(void)
 	};
 
 	memset(full.vm, 'v', VM_MAX - 1);
-	memset(seen.claim_key, 'k', CLAIM_MAX - 1);
 	memset(seen.flavor, 'f', ID_MAX - 1);
 	seen.offer = INT64_C(1) << 53;
 	strcpy(seen.vm, "4dea22b3-1d52-d8f3-2516-782e98ab3fa0 \"vm\"");
@@ -152,6 +151,7 @@ static char *encode_host(void)
 	contracts_collect(&host, &all);
 	all.head = head;
 	all.operator_state = operator_state_new();
+	all.keys = sale_keys_copy(&keys);
 	text = contracts_encode(&all);
 	contracts_fini(&all);
 	return text;
@@ -173,8 +173,6 @@ static void check_contract(const struct contract *got, const struct contract *wa
 	assert_int_equal(got->held_cap_pct, wanted->held_cap_pct);
 	assert_int_equal(got->created_ms, wanted->created_ms);
 	assert_int_equal(got->offer, wanted->offer);
-	assert_string_equal(got->claim_key, wanted->claim_key);
-	assert_string_equal(got->claim_body, wanted->claim_body);
 	assert_string_equal(got->flavor, wanted->flavor);
 	assert_true(got->fps_limit == wanted->fps_limit);
 }
@@ -201,6 +199,23 @@ TEST(contracts_are_read_back)
 		}
 	}
 	assert_int_equal(contracts.n_vgpus, n);
+}
+
+TEST(keys_are_read_back_in_their_order)
+{
+	CLEANUP_FREE char *text = NULL;
+	struct sale_key key = {.vgpu = "a", .offer = INT64_C(1) << 53, .body = "0123456789abcdef"};
+
+	memset(key.key, 'k', CLAIM_MAX - 1);
+	for (int i = 0; i < SALE_KEYS_MAX; i++) {
+		memcpy(key.key, (char[]){(char)('a' + i % 16), (char)('a' + i / 16)}, 2);
+		key.created_ms = 1763664596123 - i; /* the clock was set back */
+		sale_keys_add(&keys, &key);
+	}
+	text = encode_host();
+	assert_int_equal(load(text), 0);
+	assert_int_equal(contracts.keys.n, SALE_KEYS_MAX);
+	assert_memory_equal(contracts.keys.list, keys.list, SALE_KEYS_MAX * sizeof(key));
 }
 
 TEST(an_empty_host_has_a_file)
@@ -442,7 +457,7 @@ TEST(a_file_of_version_1_is_read)
 	assert_int_equal(contracts.n_vgpus, 1);
 	assert_int_equal(contracts.vgpus[0].contract.terms.initial_cap_pct, 50);
 	assert_int_equal(contracts.vgpus[0].contract.offer, 0);
-	assert_string_equal(contracts.vgpus[0].contract.claim_key, "");
+	assert_int_equal(contracts.keys.n, 0);
 	json_decref(file);
 }
 
@@ -576,7 +591,6 @@ TEST(version_2_has_no_flavour)
 {
 	assert_int_equal(parse(2, ""), 0);
 	assert_int_equal(contracts.head.revision, 9);
-	assert_string_equal(contracts.vgpus[0].contract.claim_key, "key");
 	assert_string_equal(contracts.vgpus[0].contract.flavor, "");
 	expect_rejected(2, ", \"flavor\": \"small\"", "flavor");
 }
@@ -603,7 +617,6 @@ TEST(version_5_has_the_hash_of_the_request)
 {
 	assert_int_equal(parse(5, ", \"flavor\": \"\", \"fps_limit\": 0, \"claim_body\": \"12\""),
 			 0);
-	assert_string_equal(contracts.vgpus[0].contract.claim_body, "12");
 	expect_rejected(5, ", \"flavor\": \"\", \"fps_limit\": 0", "claim_body: required");
 }
 
@@ -675,8 +688,10 @@ TEST(version_8_has_the_estimate_of_migrations)
 }
 
 /* The members of a contract since version 8. */
-static const char rest[] = ", \"flavor\": \"\", \"fps_limit\": 0, \"claim_body\": \"\""
-			   ", \"removing\": true, \"target_rate\": 0, \"memory_mib\": 0";
+#define REST                                                       \
+	", \"flavor\": \"\", \"fps_limit\": 0, \"removing\": true" \
+	", \"target_rate\": 0, \"memory_mib\": 0"
+static const char rest[] = REST ", \"claim_body\": \"\"";
 
 TEST(version_9_has_the_held_offers)
 {
@@ -711,12 +726,73 @@ TEST(version_10_has_the_smaller_flavours)
 	expect_rejected(10, rest, "smaller_flavors: element 0");
 }
 
+/* Checks the only key of the file. */
+static void expect_key(const char *body, int64_t offer)
+{
+	const struct sale_key *key = contracts.keys.list;
+
+	assert_int_equal(contracts.keys.n, 1);
+	assert_string_equal(key->key, "key");
+	assert_string_equal(key->body, body);
+	assert_string_equal(key->vgpu, "a");
+	assert_int_equal(key->offer, offer);
+	assert_int_equal(key->created_ms, 1);
+}
+
+TEST(the_key_of_an_older_contract_becomes_an_entry)
+{
+	assert_int_equal(parse(2, ""), 0);
+	expect_key("", 3);
+	assert_int_equal(parse(5, ", \"flavor\": \"\", \"fps_limit\": 0, \"claim_body\": \"\""), 0);
+	expect_key("", 3);
+	members = OPERATOR ", \"held_offers\": []";
+	assert_int_equal(parse(10, REST ", \"claim_body\": \"0123456789abcdef\""), 0);
+	expect_key("0123456789abcdef", 0);
+	expect_rejected(10, REST, "claim_body: required");
+}
+
+#define KEY_OF(key, more)  \
+	"{\"key\": \"" key \
+	"\", \"body\": \"\", \"offer\": 3, \"vgpu\": \"a\", \"created_ms\": 1" more "}"
+
+TEST(version_11_has_the_keys)
+{
+	static const char file[] =
+		"{\"version\": 11, \"revision\": 9, \"ids\": {\"decision\": 1,"
+		" \"alert\": 2, \"offer\": 3}, \"gpus\": [], \"vgpus\": []" OPERATOR
+		", \"held_offers\": []%s}";
+	static const struct {
+		const char *keys, *word; /* word: NULL: accepted */
+	} rows[] = {
+		{", \"keys\": [" KEY_OF("key", "") "]", NULL},
+		{"", "keys: required"},
+		{", \"keys\": [" KEY_OF("key", "") ", " KEY_OF("key", "") "]",
+		 "keys: element 1: key: \"key\" is empty or a duplicate"},
+		{", \"keys\": [" KEY_OF("", "") "]", "keys: element 0: key: "},
+		{", \"keys\": [" KEY_OF("k", ", \"x\": 1") "]", "keys: element 0: x"},
+		{", \"keys\": [{\"key\": \"k\"}]", "keys: element 0: body: required"},
+	};
+	char text[1024];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		snprintf(text, sizeof(text), file, rows[i].keys);
+		assert_int_equal(parse_text(text), rows[i].word ? -EINVAL : 0);
+		if (rows[i].word && !strstr(err.msg, rows[i].word))
+			fail_msg("row %zu: %s", i, err.msg);
+		else if (!rows[i].word)
+			expect_key("", 3);
+	}
+	members = OPERATOR ", \"held_offers\": [], \"keys\": []";
+	expect_rejected(11, rest, "claim_key");
+	expect_rejected(10, rest, "keys: unknown member");
+}
+
 TEST(a_newer_version_is_rejected_with_both_versions)
 {
 	static const char *const texts[] = {
-		"{\"version\": 11, \"gpus\": [], \"vgpus\": []}",
-		"{\"version\": 11, \"gpus\": [], \"vgpus\": [], \"tenants\": {}}",
-		"{\"version\": 11}",
+		"{\"version\": 12, \"gpus\": [], \"vgpus\": []}",
+		"{\"version\": 12, \"gpus\": [], \"vgpus\": [], \"tenants\": {}}",
+		"{\"version\": 12}",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
@@ -724,7 +800,7 @@ TEST(a_newer_version_is_rejected_with_both_versions)
 			contracts_parse(texts[i], strlen(texts[i]), "file", &contracts, &err),
 			-EPROTO);
 		assert_string_equal(err.msg,
-				    "file: version: 11 is not supported (allowed: 1 to 10)");
+				    "file: version: 12 is not supported (allowed: 1 to 11)");
 	}
 }
 
