@@ -193,7 +193,7 @@ static int take_record(void *userdata, sqlite3_stmt *row)
 static int run_records(struct db_reader *reader, const struct statement *statement,
 		       enum record_kind kind, db_row_fn row, void *userdata)
 {
-	CLEANUP_FREE void *record = xcalloc(1, record_bounds(kind).size);
+	CLEANUP_FREE void *record = xcalloc(1, record_types[kind].size);
 
 	return run(reader, statement, take_record, &(struct receiver){kind, record, row, userdata});
 }

@@ -22,7 +22,7 @@ enum field_type {
 	FIELD_NAME,  /* char[] with a valid id; store.c replaces it with its numeric id */
 };
 
-struct field {
+struct record_field {
 	enum field_type type;
 	uint16_t offset, size;
 	uint16_t valid; /* offset of the valid bit; 0: none. Without this bit, NULL is stored */
@@ -41,7 +41,7 @@ struct field {
 		.size = sizeof(double), .valid = offsetof(struct db_sample, sample.valid_bit),   \
 	}
 
-static const struct field sample_fields[] = {
+static const struct record_field sample_fields[] = {
 	FIELD(STAMP, db_sample, ts_ms),
 	FIELD(NAME, db_sample, vgpu),
 	FIELD(NAME, db_sample, gpu),
@@ -58,14 +58,14 @@ static const struct field sample_fields[] = {
 	FIELD(BOOL, db_sample, gap),
 };
 
-static const struct field gpu_sample_fields[] = {
+static const struct record_field gpu_sample_fields[] = {
 	FIELD(STAMP, db_gpu_sample, ts_ms),	FIELD(ID, db_gpu_sample, gpu),
 	FIELD(REAL, db_gpu_sample, util_pct),	FIELD(REAL, db_gpu_sample, load_pct),
 	FIELD(INT, db_gpu_sample, sum_cap_pct), FIELD(INT, db_gpu_sample, sum_initial_cap_pct),
 	FIELD(INT, db_gpu_sample, vgpus),	FIELD(BOOL, db_gpu_sample, gap),
 };
 
-static const struct field decision_fields[] = {
+static const struct record_field decision_fields[] = {
 	FIELD(I64, db_decision, id),	       FIELD(I64, db_decision, ts_ms),
 	FIELD(TEXT, db_decision, gpu),	       FIELD(TEXT, db_decision, kind),
 	FIELD(TEXT, db_decision, vgpu),	       FIELD(TEXT, db_decision, donor),
@@ -73,7 +73,7 @@ static const struct field decision_fields[] = {
 	FIELD(TEXT, db_decision, detail_json),
 };
 
-static const struct field alert_fields[] = {
+static const struct record_field alert_fields[] = {
 	FIELD(I64, db_alert, id),	   FIELD(TIME, db_alert, raised_ms),
 	FIELD(TIME, db_alert, cleared_ms), FIELD(TIME, db_alert, acked_ms),
 	FIELD(TEXT, db_alert, name),	   FIELD(TEXT, db_alert, gpu),
@@ -82,7 +82,7 @@ static const struct field alert_fields[] = {
 	FIELD(TEXT, db_alert, cause),	   FIELD(TEXT, db_alert, acked_by),
 };
 
-static const struct field tally_fields[] = {
+static const struct record_field tally_fields[] = {
 	FIELD(ID, db_tally, vgpu),
 	FIELD(I64, db_tally, ts_ms),
 	FIELD(I64, db_tally, contract_ms),
@@ -100,7 +100,7 @@ static const struct field tally_fields[] = {
 	FIELD(BOOL, db_tally, slow_burns),
 };
 
-static const struct field offer_fields[] = {
+static const struct record_field offer_fields[] = {
 	FIELD(I64, db_offer, id),	   FIELD(TIME, db_offer, created_ms),
 	FIELD(TIME, db_offer, changed_ms), FIELD(TEXT, db_offer, gpu),
 	FIELD(TEXT, db_offer, state),	   FIELD(TEXT, db_offer, vgpu),
@@ -109,19 +109,19 @@ static const struct field offer_fields[] = {
 	FIELD(TEXT, db_offer, flavor),
 };
 
-static const struct field cap_write_fields[] = {
+static const struct record_field cap_write_fields[] = {
 	FIELD(I64, db_cap_write, ts_ms),	 FIELD(TEXT, db_cap_write, vgpu),
 	FIELD(TEXT, db_cap_write, gpu),		 FIELD(TEXT, db_cap_write, cause),
 	FIELD(INT, db_cap_write, from_pct),	 FIELD(INT, db_cap_write, to_pct),
 	FIELD(INT, db_cap_write, read_back_pct), FIELD(INT, db_cap_write, error),
 };
 
-static const struct field setting_fields[] = {
+static const struct record_field setting_fields[] = {
 	FIELD(TEXT, db_setting, key),
 	FIELD(TEXT, db_setting, value),
 };
 
-static const struct field ledger_fields[] = {
+static const struct record_field ledger_fields[] = {
 	FIELD(STAMP, db_ledger, ts_ms),	     FIELD(NAME, db_ledger, vgpu),
 	FIELD(NAME, db_ledger, gpu),	     FIELD(ID, db_ledger, flavor),
 	FIELD(SUM, db_ledger, sold.cap_s),   FIELD(SUM, db_ledger, sold.broken_s),
@@ -130,13 +130,13 @@ static const struct field ledger_fields[] = {
 	FIELD(SUM, db_ledger, kept.revenue), FIELD(SUM, db_ledger, kept.penalty),
 };
 
-static const struct field ledger_gpu_fields[] = {
+static const struct record_field ledger_gpu_fields[] = {
 	FIELD(STAMP, db_ledger_gpu, ts_ms),
 	FIELD(ID, db_ledger_gpu, gpu),
 	FIELD(SUM, db_ledger_gpu, watched_s),
 };
 
-static const struct field price_fields[] = {
+static const struct record_field price_fields[] = {
 	FIELD(STAMP, db_price, ts_ms),
 	FIELD(ID, db_price, flavor),
 	FIELD(SUM, db_price, price_per_cap_hour),
@@ -144,7 +144,7 @@ static const struct field price_fields[] = {
 };
 
 /* The id is last because it is read but not bound. */
-static const struct field audit_fields[] = {
+static const struct record_field audit_fields[] = {
 	FIELD(STAMP, db_audit, ts_ms),	    FIELD(TEXT, db_audit, who),
 	FIELD(TEXT, db_audit, origin),	    FIELD(TEXT, db_audit, method),
 	FIELD(TEXT, db_audit, path),	    FIELD(INT, db_audit, status),
@@ -152,35 +152,28 @@ static const struct field audit_fields[] = {
 	FIELD(I64, db_audit, id),
 };
 
-static const struct field silence_fields[] = {
+static const struct record_field silence_fields[] = {
 	FIELD(I64, db_silence, id),	   FIELD(TIME, db_silence, created_ms),
 	FIELD(TIME, db_silence, until_ms), FIELD(TIME, db_silence, ended_ms),
 	FIELD(TEXT, db_silence, alert),	   FIELD(TEXT, db_silence, gpu),
 	FIELD(TEXT, db_silence, vgpu),	   FIELD(TEXT, db_silence, reason),
 };
 
-static const struct field clock_fields[] = {
+static const struct record_field clock_fields[] = {
 	FIELD(STAMP, record_clock, wall_ms),
 	FIELD(I64, record_clock, boot_ms),
 };
 
-#define KIND(record, name, queued_max)                    \
-	{                                                 \
-		name##_fields, ARRAY_SIZE(name##_fields), \
-		{                                         \
-			sizeof(struct record), queued_max \
-		}                                         \
+#define KIND(record, name, queued_max)                                                       \
+	{                                                                                    \
+		name##_fields, ARRAY_SIZE(name##_fields), sizeof(struct record), queued_max, \
 	}
 
 /*
  * The samples of 64 vGPUs fit for four minutes at a period of one second. Records with long texts
  * are rarer, but a start can create one for each vGPU.
  */
-static const struct {
-	const struct field *fields;
-	size_t n;
-	struct record_bounds bounds;
-} types[RECORD_KINDS] = {
+const struct record_type record_types[RECORD_KINDS] = {
 	[RECORD_SAMPLE] = KIND(db_sample, sample, 16384),
 	[RECORD_GPU_SAMPLE] = KIND(db_gpu_sample, gpu_sample, 16384),
 	[RECORD_DECISION] = KIND(db_decision, decision, 2048),
@@ -198,12 +191,7 @@ static const struct {
 	[RECORD_SILENCE] = KIND(db_silence, silence, 256),
 };
 
-struct record_bounds record_bounds(enum record_kind kind)
-{
-	return types[kind].bounds;
-}
-
-static bool is_valid(const struct field *field, const char *member)
+static bool is_valid(const struct record_field *field, const char *member)
 {
 	switch (field->type) {
 	case FIELD_STAMP:
@@ -228,9 +216,9 @@ static bool is_valid(const struct field *field, const char *member)
 
 bool record_valid(enum record_kind kind, const void *record)
 {
-	for (size_t i = 0; i < types[kind].n; i++)
-		if (!is_valid(&types[kind].fields[i],
-			      (const char *)record + types[kind].fields[i].offset))
+	for (size_t i = 0; i < record_types[kind].n; i++)
+		if (!is_valid(&record_types[kind].fields[i],
+			      (const char *)record + record_types[kind].fields[i].offset))
 			return false;
 	return true;
 }
@@ -241,7 +229,8 @@ static int bind_text(sqlite3_stmt *statement, int i, const char *text)
 		       : sqlite3_bind_null(statement, i);
 }
 
-static int bind_field(const struct field *field, const void *member, sqlite3_stmt *statement, int i)
+static int bind_field(const struct record_field *field, const void *member, sqlite3_stmt *statement,
+		      int i)
 {
 	switch (field->type) {
 	case FIELD_BOOL:
@@ -274,7 +263,7 @@ int record_bind(enum record_kind kind, const void *record, sqlite3_stmt *stateme
 	int n = sqlite3_bind_parameter_count(statement), rc = SQLITE_OK;
 
 	for (int i = 0; i < n && rc == SQLITE_OK; i++) {
-		const struct field *field = &types[kind].fields[i];
+		const struct record_field *field = &record_types[kind].fields[i];
 		const char *bytes = record;
 
 		if (field->valid && !*(const bool *)(bytes + field->valid))
@@ -293,7 +282,8 @@ static double read_real(sqlite3_stmt *statement, int i)
 		       : sqlite3_column_double(statement, i);
 }
 
-static void read_field(const struct field *field, sqlite3_stmt *statement, int i, char *member)
+static void read_field(const struct record_field *field, sqlite3_stmt *statement, int i,
+		       char *member)
 {
 	const char *text;
 
@@ -327,8 +317,8 @@ static void read_field(const struct field *field, sqlite3_stmt *statement, int i
 
 void record_read(enum record_kind kind, sqlite3_stmt *statement, void *record)
 {
-	for (size_t i = 0; i < types[kind].n; i++) {
-		const struct field *field = &types[kind].fields[i];
+	for (size_t i = 0; i < record_types[kind].n; i++) {
+		const struct record_field *field = &record_types[kind].fields[i];
 		char *bytes = record;
 
 		read_field(field, statement, (int)i, bytes + field->offset);

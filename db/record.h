@@ -34,11 +34,14 @@ struct record_clock {
 	int64_t wall_ms, boot_ms;
 };
 
-/* Size of the struct of each kind, and how many records of this kind the queue can hold. */
-struct record_bounds {
-	size_t size, queued_max;
-};
-struct record_bounds record_bounds(enum record_kind kind);
+struct record_field;
+
+extern const struct record_type {
+	const struct record_field *fields;
+	size_t n;	   /* number of fields */
+	size_t size;	   /* of the struct */
+	size_t queued_max; /* how many records of this kind the queue can hold */
+} record_types[RECORD_KINDS];
 
 /*
  * Returns true if each text ends with a NUL, each id is valid, each sum is finite, and no stamp is

@@ -40,11 +40,11 @@ struct queue {
 static void queue_init(struct queue *queue)
 {
 	for (int kind = 0; kind < RECORD_KINDS; kind++) {
-		struct record_bounds bounds = record_bounds((enum record_kind)kind);
+		const struct record_type *type = &record_types[kind];
 
 		queue->lists[kind] = (struct queue_list){
-			.records = xmalloc(bounds.queued_max * bounds.size),
-			.numbers = xmalloc(bounds.queued_max * sizeof(uint64_t)),
+			.records = xmalloc(type->queued_max * type->size),
+			.numbers = xmalloc(type->queued_max * sizeof(uint64_t)),
 		};
 	}
 }
@@ -60,13 +60,13 @@ static void queue_fini(struct queue *queue)
 /* Copies @record. Returns false if the list of its kind is full. */
 static bool queue_push(struct queue *queue, enum record_kind kind, const void *record)
 {
-	struct record_bounds bounds = record_bounds(kind);
+	const struct record_type *type = &record_types[kind];
 	struct queue_list *list = &queue->lists[kind];
-	size_t at = (list->head + list->n) % bounds.queued_max;
+	size_t at = (list->head + list->n) % type->queued_max;
 
-	if (list->n == bounds.queued_max)
+	if (list->n == type->queued_max)
 		return false;
-	memcpy(list->records + at * bounds.size, record, bounds.size);
+	memcpy(list->records + at * type->size, record, type->size);
 	list->numbers[at] = queue->pushed++;
 	list->n++;
 	return true;
@@ -79,7 +79,7 @@ static bool queue_push(struct queue *queue, enum record_kind kind, const void *r
 static const void *queue_front(const struct queue *queue, enum record_kind *ret_kind, size_t *ret_n)
 {
 	const struct queue_list *oldest = NULL;
-	struct record_bounds bounds;
+	const struct record_type *type;
 	size_t n = 1;
 
 	for (int kind = 0; kind < RECORD_KINDS; kind++) {
@@ -93,12 +93,12 @@ static const void *queue_front(const struct queue *queue, enum record_kind *ret_
 	}
 	if (!oldest)
 		return NULL;
-	bounds = record_bounds(*ret_kind);
-	while (n < oldest->n && oldest->head + n < bounds.queued_max &&
+	type = &record_types[*ret_kind];
+	while (n < oldest->n && oldest->head + n < type->queued_max &&
 	       oldest->numbers[oldest->head + n] == oldest->numbers[oldest->head] + n)
 		n++;
 	*ret_n = n;
-	return oldest->records + oldest->head * bounds.size;
+	return oldest->records + oldest->head * type->size;
 }
 
 /* Removes the @n oldest records of a kind. */
@@ -107,14 +107,14 @@ static void queue_pop(struct queue *queue, enum record_kind kind, size_t n)
 	struct queue_list *list = &queue->lists[kind];
 
 	list->n -= n;
-	list->head = list->n == 0 ? 0 : (list->head + n) % record_bounds(kind).queued_max;
+	list->head = list->n == 0 ? 0 : (list->head + n) % record_types[kind].queued_max;
 }
 
 /* Returns true if a list is more than half full. */
 static bool queue_presses(const struct queue *queue)
 {
 	for (int kind = 0; kind < RECORD_KINDS; kind++) {
-		if (queue->lists[kind].n > record_bounds((enum record_kind)kind).queued_max / 2)
+		if (queue->lists[kind].n > record_types[kind].queued_max / 2)
 			return true;
 	}
 	return false;
@@ -303,7 +303,7 @@ static int write_records(struct db *db, uint64_t *position, uint64_t end)
 
 		pthread_mutex_unlock(&db->lock);
 		for (size_t i = 0; i < n && rc == SQLITE_OK; i++)
-			rc = store_write(db->store, kind, records + i * record_bounds(kind).size);
+			rc = store_write(db->store, kind, records + i * record_types[kind].size);
 		if (kind == RECORD_CLOCK)
 			memcpy(&db->clock, records + (n - 1) * sizeof(db->clock),
 			       sizeof(db->clock));

@@ -40,7 +40,7 @@ static size_t pop_run(struct queue *queue, size_t out, size_t in)
 	assert_non_null(records);
 	assert_true(n > 0 && n <= in - out);
 	for (size_t i = 0; i < n; i++) {
-		memcpy(&record, records + i * record_bounds(kind).size, record_bounds(kind).size);
+		memcpy(&record, records + i * record_types[kind].size, record_types[kind].size);
 		assert_int_equal(kind, pushed[out + i].kind);
 		assert_string_equal(text_of(&record, kind), pushed[out + i].text);
 	}
@@ -70,7 +70,7 @@ TEST(test_random_records_are_returned_unchanged_and_in_order)
 				continue;
 			}
 			refused++; /* only a list that is full rejects a record */
-			assert_int_equal(queue.lists[kind].n, record_bounds(kind).queued_max);
+			assert_int_equal(queue.lists[kind].n, record_types[kind].queued_max);
 			assert_true(queue_presses(&queue));
 		} else if (out < in) {
 			out += pop_run(&queue, out, in);
