@@ -6,11 +6,6 @@
 #include "base/clock.h"
 #include "gover-d/model/cap.h"
 
-int cap_percent(int found_pct)
-{
-	return found_pct == 0 ? 100 : found_pct;
-}
-
 void cap_begin(struct cap *cap, uint64_t identity)
 {
 	*cap = (struct cap){
@@ -36,12 +31,6 @@ void cap_assume(struct cap *cap, int pct)
 void cap_expect(struct cap *cap, int found_pct)
 {
 	cap->expected_pct = found_pct;
-}
-
-void cap_take(struct cap *cap, int found_pct)
-{
-	cap->expected_pct = found_pct;
-	cap->pct = cap_percent(found_pct);
 }
 
 /* --- writes --- */
@@ -79,15 +68,6 @@ void cap_note_write(struct cap *cap, int to_pct, int found_pct, uint64_t now_ns)
 	cap_update_wait(cap, now_ns);
 }
 
-void cap_note_reading(struct cap *cap, int found_pct)
-{
-	cap_take(cap, found_pct);
-	if (!cap->write.open || ++cap->write.readings < CAP_READINGS)
-		return;
-	cap->write.open = false;
-	cap->write.n_lost = 0;
-}
-
 bool cap_write_is_lost(const struct cap *cap, int found_pct, bool initial)
 {
 	return cap->write.open &&
@@ -99,11 +79,6 @@ void cap_note_loss(struct cap *cap, int found_pct, uint64_t now_ns)
 	cap_take(cap, found_pct);
 	lose_write(cap, cap->write.written_pct, now_ns);
 	cap_update_wait(cap, now_ns);
-}
-
-void cap_update_wait(struct cap *cap, uint64_t now_ns)
-{
-	cap->waits = cap->write.n_lost > 0 && (cap->write.open || now_ns < cap->write.retry_ns);
 }
 
 /* --- origin --- */
@@ -120,16 +95,6 @@ void cap_set_foreign(struct cap *cap, bool foreign)
 	cap->foreign = foreign;
 }
 
-void cap_set_unknown(struct cap *cap, bool unknown)
-{
-	cap->unknown = unknown;
-}
-
-void cap_judged(struct cap *cap)
-{
-	cap->anew = cap->anew && cap->unknown;
-}
-
 /* --- the lease --- */
 
 int cap_note_lease(struct cap *cap, int lease_ms, int result, uint64_t renewed_ns)
@@ -144,10 +109,4 @@ int cap_note_lease(struct cap *cap, int lease_ms, int result, uint64_t renewed_n
 	cap->lease = lease_ms ? CAP_LEASE_RUNS : CAP_LEASE_ENDED;
 	cap->renewed_ns = lease_ms ? renewed_ns : 0;
 	return 0;
-}
-
-bool cap_lease_may_be_over(const struct cap *cap, uint64_t lease_ns, uint64_t read_ns)
-{
-	return cap->lease == CAP_LEASE_UNKNOWN ||
-	       (cap->lease == CAP_LEASE_RUNS && read_ns > cap->renewed_ns + lease_ns);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The cap of one vGPU, its origin and its lease, and whether the driver keeps it. Pure: the caller
- * reads and writes the GPU and passes the time. Only cap.c changes a struct cap. A cap as a GPU
- * reports it is 0 without a limit; such a value is named @found_pct here.
+ * reads and writes the GPU and passes the time. Only cap.c and this header change a struct cap. A
+ * cap as a GPU reports it is 0 without a limit; such a value is named @found_pct here.
  *
  * A driver may acknowledge a cap and not keep it. A write is lost if the cap read back differs from
  * the written one, or if one of the next CAP_READINGS readings shows the cap before the write or
@@ -54,7 +54,10 @@ struct cap {
 	} write;
 };
 
-int cap_percent(int found_pct); /* 100 for 0 */
+static inline int cap_percent(int found_pct)
+{
+	return found_pct == 0 ? 100 : found_pct;
+}
 
 /* A device was attached. @identity: as struct cap. */
 void cap_begin(struct cap *cap, uint64_t identity);
@@ -66,26 +69,48 @@ void cap_assume(struct cap *cap, int pct);
 /* The next reading should be @found_pct. */
 void cap_expect(struct cap *cap, int found_pct);
 /* @found_pct is in force and should stay. */
-void cap_take(struct cap *cap, int found_pct);
+static inline void cap_take(struct cap *cap, int found_pct)
+{
+	cap->expected_pct = found_pct;
+	cap->pct = cap_percent(found_pct);
+}
 
 /* @to_pct was written and acknowledged, and then @found_pct was read. Call cap_take() after it. */
 void cap_note_write(struct cap *cap, int to_pct, int found_pct, uint64_t now_ns);
 /* A reading has shown a cap of the daemon. */
-void cap_note_reading(struct cap *cap, int found_pct);
+static inline void cap_note_reading(struct cap *cap, int found_pct)
+{
+	cap_take(cap, found_pct);
+	if (!cap->write.open || ++cap->write.readings < CAP_READINGS)
+		return;
+	cap->write.open = false;
+	cap->write.n_lost = 0;
+}
+
 /* True if a reading of @found_pct shows that the last write is lost. @initial: the initial cap. */
 bool cap_write_is_lost(const struct cap *cap, int found_pct, bool initial);
 /* The last write is lost, and @found_pct is in force. */
 void cap_note_loss(struct cap *cap, int found_pct, uint64_t now_ns);
 /* Sets cap->waits: true in a pause, and until the write after it is kept. */
-void cap_update_wait(struct cap *cap, uint64_t now_ns);
+static inline void cap_update_wait(struct cap *cap, uint64_t now_ns)
+{
+	cap->waits = cap->write.n_lost > 0 && (cap->write.open || now_ns < cap->write.retry_ns);
+}
 
 /* An external writer has set @found_pct. */
 void cap_note_foreign(struct cap *cap, int found_pct);
 /* A hold because of an external change continues (@foreign), or has ended. */
 void cap_set_foreign(struct cap *cap, bool foreign);
-void cap_set_unknown(struct cap *cap, bool unknown);
+static inline void cap_set_unknown(struct cap *cap, bool unknown)
+{
+	cap->unknown = unknown;
+}
+
 /* The first cap of the device was judged, unless it is unknown. */
-void cap_judged(struct cap *cap);
+static inline void cap_judged(struct cap *cap)
+{
+	cap->anew = cap->anew && cap->unknown;
+}
 
 /*
  * Stores the @result of a renewal to @lease_ms (0: an end) that began at @renewed_ns. Returns 0, or
@@ -93,6 +118,10 @@ void cap_judged(struct cap *cap);
  */
 int cap_note_lease(struct cap *cap, int lease_ms, int result, uint64_t renewed_ns);
 /* True if a lease of @lease_ns may have ended before @read_ns, the time after a reading. */
-bool cap_lease_may_be_over(const struct cap *cap, uint64_t lease_ns, uint64_t read_ns);
+static inline bool cap_lease_may_be_over(const struct cap *cap, uint64_t lease_ns, uint64_t read_ns)
+{
+	return cap->lease == CAP_LEASE_UNKNOWN ||
+	       (cap->lease == CAP_LEASE_RUNS && read_ns > cap->renewed_ns + lease_ns);
+}
 
 #endif

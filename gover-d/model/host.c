@@ -21,16 +21,6 @@ const struct host_delay_bound host_delay_bounds[HOST_DELAY_BUCKETS] = {
 	{1, "1.0"},	    {INFINITY, "+Inf"},
 };
 
-void host_count_delay(struct host_delays *delays, double s)
-{
-	int i = 0;
-
-	while (s > host_delay_bounds[i].s)
-		i++;
-	delays->counts[i]++;
-	delays->sum_s += s;
-}
-
 static const char *const mode_names[] = {
 	[GPU_MODE_ACT] = "act",
 	[GPU_MODE_OBSERVE] = "observe",
@@ -66,15 +56,6 @@ struct host_gpu *host_find_gpu(struct host *host, const char *name)
 	const struct host_gpu *gpu = host_view_gpu(host, name);
 
 	return gpu ? &host->gpus[gpu - host->gpus] : NULL;
-}
-
-struct vgpu *host_gpu_find_vgpu(const struct host_gpu *gpu, const char *id)
-{
-	struct vgpu *vgpu = gpu->vgpus;
-
-	while (vgpu && strcmp(vgpu->contract.id, id) != 0)
-		vgpu = vgpu->next;
-	return vgpu;
 }
 
 struct vgpu *host_find_vgpu(struct host *host, const char *id, struct host_gpu **ret_gpu)
@@ -115,14 +96,6 @@ void host_gpu_set_mode(struct host_gpu *gpu, enum gpu_mode mode, bool selling)
 void host_gpu_check_caps(struct host_gpu *gpu)
 {
 	gpu->caps_due = true;
-}
-
-bool host_gpu_take_caps_check(struct host_gpu *gpu)
-{
-	bool due = gpu->caps_due;
-
-	gpu->caps_due = false;
-	return due;
 }
 
 struct vgpu *vgpu_new(struct contract *contract, bool found)
@@ -205,28 +178,6 @@ const struct host_gpu *host_gpu_for(const struct host *host, const struct contra
 	return host->n_gpus == 1 ? &host->gpus[0] : NULL;
 }
 
-enum gpu_unit host_gpu_unit(const struct host_gpu *gpu, const struct contract *contract)
-{
-	if (gpu->state == GPU_OPEN)
-		return gpu->traits.unit;
-	return contract && contract->target_rate > 0 ? GPU_WORK : GPU_FRAMES;
-}
-
-bool host_is_unsold(const struct host_gpu *gpu, const struct vgpu *vgpu)
-{
-	return vgpu->found && gpu->traits.observes;
-}
-
-struct policy_terms host_terms(const struct host_gpu *gpu, const struct contract *contract)
-{
-	struct policy_terms terms = contract->terms;
-
-	terms.counts_work = host_gpu_unit(gpu, contract) == GPU_WORK;
-	if (terms.counts_work)
-		terms.target_fps = contract->target_rate;
-	return terms;
-}
-
 int host_reserved_cap_pct(const struct policy_params *params, const struct host_gpu *gpu,
 			  const struct contract *c, int last_pct)
 {
@@ -241,33 +192,4 @@ int host_reserved_cap_pct(const struct policy_params *params, const struct host_
 		return plan_contract_pct(&steps, terms);
 	return max_int(policy_floor_pct(params, &steps, terms),
 		       min_int(last_pct, policy_ceiling_pct(&steps, terms)));
-}
-
-int host_gpu_sum_cap_pct(const struct host_gpu *gpu)
-{
-	int sum = 0;
-
-	for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
-		if (v->device)
-			sum += v->cap.pct;
-	return sum;
-}
-
-int host_gpu_reserved_cap_pct(const struct host_gpu *gpu)
-{
-	int sum = 0;
-
-	for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
-		if (!v->device)
-			sum += v->cap.pct;
-	return sum;
-}
-
-int host_gpu_sum_initial_cap_pct(const struct host_gpu *gpu)
-{
-	int sum = 0;
-
-	for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
-		sum += host_is_unsold(gpu, v) ? 0 : v->contract.terms.initial_cap_pct;
-	return sum;
 }

@@ -8,6 +8,7 @@
 #define GOVER_D_MODEL_HOST_H
 
 #include <jansson.h>
+#include <string.h>
 
 #include "base/backoff.h"
 #include "base/clock.h"
@@ -194,7 +195,15 @@ extern const struct host_delay_bound {
 	double s;
 	const char *text;
 } host_delay_bounds[HOST_DELAY_BUCKETS];
-void host_count_delay(struct host_delays *delays, double s);
+static inline void host_count_delay(struct host_delays *delays, double s)
+{
+	int i = 0;
+
+	while (s > host_delay_bounds[i].s)
+		i++;
+	delays->counts[i]++;
+	delays->sum_s += s;
+}
 
 struct host {
 	struct host_gpu gpus[GPUS_MAX];
@@ -235,7 +244,14 @@ const struct host_gpu *host_view_gpu(const struct host *host, const char *name);
 const struct vgpu *host_view_vgpu(const struct host *host, const char *id,
 				  const struct host_gpu **ret_gpu);
 /* Finds a vGPU of one GPU; NULL: not found. */
-struct vgpu *host_gpu_find_vgpu(const struct host_gpu *gpu, const char *id);
+static inline struct vgpu *host_gpu_find_vgpu(const struct host_gpu *gpu, const char *id)
+{
+	struct vgpu *vgpu = gpu->vgpus;
+
+	while (vgpu && strcmp(vgpu->contract.id, id) != 0)
+		vgpu = vgpu->next;
+	return vgpu;
+}
 
 /*
  * Sets the mode. A GPU that is only observed stays in mode observe. @selling: new vGPUs may be
@@ -249,7 +265,13 @@ void host_gpu_set_mode(struct host_gpu *gpu, enum gpu_mode mode, bool selling);
  */
 void host_gpu_check_caps(struct host_gpu *gpu);
 /* Returns true once after host_gpu_check_caps(). */
-bool host_gpu_take_caps_check(struct host_gpu *gpu);
+static inline bool host_gpu_take_caps_check(struct host_gpu *gpu)
+{
+	bool due = gpu->caps_due;
+
+	gpu->caps_due = false;
+	return due;
+}
 
 /*
  * Returns a new vGPU with @contract, and takes over its labels. @found: as vgpu.found. The caller
@@ -282,17 +304,37 @@ const struct host_gpu *host_gpu_for(const struct host *host, const struct contra
  * Returns what a vGPU with @contract delivers on @gpu. Before the GPU is open, this follows from
  * the promise in the contract; @contract may be NULL.
  */
-enum gpu_unit host_gpu_unit(const struct host_gpu *gpu, const struct contract *contract);
+static inline enum gpu_unit host_gpu_unit(const struct host_gpu *gpu,
+					  const struct contract *contract)
+{
+	if (gpu->state == GPU_OPEN)
+		return gpu->traits.unit;
+	return contract && contract->target_rate > 0 ? GPU_WORK : GPU_FRAMES;
+}
+
 /*
  * True if nothing was sold to @vgpu: it has no contract, and its GPU is only observed, so that the
  * whole GPU is its limit and not what an administrator has given to it.
  */
-bool host_is_unsold(const struct host_gpu *gpu, const struct vgpu *vgpu);
+static inline bool host_is_unsold(const struct host_gpu *gpu, const struct vgpu *vgpu)
+{
+	return vgpu->found && gpu->traits.observes;
+}
+
 /*
  * Returns the terms of @contract for decisions about @gpu: target_fps is the promise in the unit of
  * the GPU. A promise in the other unit does not count.
  */
-struct policy_terms host_terms(const struct host_gpu *gpu, const struct contract *contract);
+static inline struct policy_terms host_terms(const struct host_gpu *gpu,
+					     const struct contract *contract)
+{
+	struct policy_terms terms = contract->terms;
+
+	terms.counts_work = host_gpu_unit(gpu, contract) == GPU_WORK;
+	if (terms.counts_work)
+		terms.target_fps = contract->target_rate;
+	return terms;
+}
 
 /*
  * Returns the cap that is reserved for the vGPU of @contract while it does not exist: its hold, or
@@ -302,10 +344,35 @@ struct policy_terms host_terms(const struct host_gpu *gpu, const struct contract
 int host_reserved_cap_pct(const struct policy_params *params, const struct host_gpu *gpu,
 			  const struct contract *contract, int last_pct);
 /* Returns the sum of the caps of all vGPUs that exist. */
-int host_gpu_sum_cap_pct(const struct host_gpu *gpu);
+static inline int host_gpu_sum_cap_pct(const struct host_gpu *gpu)
+{
+	int sum = 0;
+
+	for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
+		if (v->device)
+			sum += v->cap.pct;
+	return sum;
+}
+
 /* Returns the sum of the caps that are reserved for vGPUs that have a contract and do not exist. */
-int host_gpu_reserved_cap_pct(const struct host_gpu *gpu);
+static inline int host_gpu_reserved_cap_pct(const struct host_gpu *gpu)
+{
+	int sum = 0;
+
+	for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
+		if (!v->device)
+			sum += v->cap.pct;
+	return sum;
+}
+
 /* Returns the sum of the initial caps, including contracts whose vGPU does not exist. */
-int host_gpu_sum_initial_cap_pct(const struct host_gpu *gpu);
+static inline int host_gpu_sum_initial_cap_pct(const struct host_gpu *gpu)
+{
+	int sum = 0;
+
+	for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
+		sum += host_is_unsold(gpu, v) ? 0 : v->contract.terms.initial_cap_pct;
+	return sum;
+}
 
 #endif

@@ -16,15 +16,7 @@
 #include "gover-d/tick/ledger.h"
 #include "gover-d/tick/round.h"
 
-/* shortest time between two records of the same decision that is not applied or fails */
-#define REPEAT_NS (60 * NS_PER_S)
-
 /* --- before the policy --- */
-
-double round_period_s(const struct tick *tick, const struct host_gpu *gpu)
-{
-	return tick->settings->config.period_ms / 1000.0 * gpu_speed(&gpu->config);
-}
 
 /* Sets the contracts that may be offered on @gpu. */
 static void view_flavors(const struct tick *tick, struct host_gpu *gpu)
@@ -220,16 +212,11 @@ static bool is_repeated(struct host_gpu *gpu, const struct policy_decision *pd, 
 	uint64_t last_ns = gpu->reported[pd->kind].at_ns;
 	char *last_vgpu = gpu->reported[pd->kind].vgpu;
 
-	if (last_ns && now.mono_ns - last_ns < REPEAT_NS && strcmp(last_vgpu, id) == 0)
+	if (last_ns && now.mono_ns - last_ns < ROUND_REPEAT_NS && strcmp(last_vgpu, id) == 0)
 		return true;
 	gpu->reported[pd->kind].at_ns = now.mono_ns;
 	snprintf(last_vgpu, ID_MAX, "%s", id);
 	return false;
-}
-
-bool round_failed_lately(const struct vgpu *vgpu, struct instant now)
-{
-	return vgpu->failed.at_ns && now.mono_ns - vgpu->failed.at_ns < REPEAT_NS;
 }
 
 /*

@@ -9,6 +9,9 @@
 
 #include "gover-d/tick/tick.h"
 
+/* shortest time between two records of the same decision that is not applied or fails */
+#define ROUND_REPEAT_NS (60 * NS_PER_S)
+
 /* The tick owns this large struct, allocated at the start, so that a tick allocates nothing. */
 struct plan_round {
 	struct policy_vgpu views[POLICY_VGPUS_MAX];
@@ -19,7 +22,10 @@ struct plan_round {
 };
 
 /* Returns the nominal period in GPU time, which runs faster than real time in a simulation. */
-double round_period_s(const struct tick *tick, const struct host_gpu *gpu);
+static inline double round_period_s(const struct tick *tick, const struct host_gpu *gpu)
+{
+	return tick->settings->config.period_ms / 1000.0 * gpu_speed(&gpu->config);
+}
 
 /* Begins a period. @gap: counts of consecutive periods restart. */
 void round_begin(struct tick *tick, struct host_gpu *gpu, bool gap, struct instant now);
@@ -39,7 +45,10 @@ int round_apply(struct tick *tick, struct host_gpu *gpu, bool act, struct instan
  */
 void round_migrate(struct tick *tick, struct host_gpu *gpu);
 /* True if a decision about @vgpu was recorded in the last minute that could not be applied. */
-bool round_failed_lately(const struct vgpu *vgpu, struct instant now);
+static inline bool round_failed_lately(const struct vgpu *vgpu, struct instant now)
+{
+	return vgpu->failed.at_ns && now.mono_ns - vgpu->failed.at_ns < ROUND_REPEAT_NS;
+}
 
 /*
  * Checks, before a request applies the plan, that no external writer changed a cap of the
