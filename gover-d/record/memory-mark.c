@@ -36,13 +36,10 @@ void memory_mark_open(const char *state_dir)
 	(void)sleep(WAIT_S);
 }
 
-void memory_mark_hold(struct alerts *alerts, int64_t now_ms)
+void memory_mark_hold(struct alerts *alerts, int64_t marked_ms, int64_t now_ms)
 {
 	char text[CLOCK_TEXT_MAX];
-	int64_t marked_ms;
 
-	if (!xalloc_marked(&marked_ms))
-		return;
 	clock_format(marked_ms, text);
 	alerts_hold(alerts, ALERT_OUT_OF_MEMORY, NULL, NULL, now_ms,
 		    "gover-d ended at %s because memory was exhausted, and was started again; "

@@ -15,8 +15,8 @@
  */
 void memory_mark_open(const char *state_dir);
 
-/* Reports the alert while the mark is set. */
-void memory_mark_hold(struct alerts *alerts, int64_t now_ms);
+/* Reports the alert while the mark is set. @marked_ms: of xalloc_marked(). */
+void memory_mark_hold(struct alerts *alerts, int64_t marked_ms, int64_t now_ms);
 
 /* Clears the mark if alert @id is about it. */
 void memory_mark_acknowledge(const struct alerts *alerts, int64_t id);

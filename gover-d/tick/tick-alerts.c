@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/xalloc.h"
 #include "db/db.h"
 #include "gover-d/cap/gpus.h"
 #include "gover-d/diagnosis/diagnosis.h"
@@ -423,10 +424,13 @@ static void hold_fleet_conditions(struct tick *tick, struct instant now)
 
 void tick_alerts_host(struct tick *tick, struct instant now)
 {
+	int64_t marked_ms;
+
 	hold_fleet_conditions(tick, now);
 	hold_users_over_limit(tick, now);
 	hold_history_conditions(tick, now.wall_ms);
-	memory_mark_hold(tick->recorder->alerts, now.wall_ms);
+	if (xalloc_marked(&marked_ms))
+		memory_mark_hold(tick->recorder->alerts, marked_ms, now.wall_ms);
 	if (tick->store->result < 0)
 		alerts_hold(tick->recorder->alerts, ALERT_CONTRACTS_UNSAVED, NULL, NULL,
 			    now.wall_ms, "%s cannot be written: %s", tick->store->contracts_path,

@@ -53,11 +53,11 @@ bool memory_must_trim(struct memory *memory, uint64_t own_bytes, uint64_t alloca
 	return free_bytes - memory->base_bytes > FREE_BYTES;
 }
 
-void memory_tick(struct memory *memory, uint64_t now_mono_ns)
+void memory_check(struct memory *memory, uint64_t now_mono_ns)
 {
 	struct memory_size size;
 
-	if (now_mono_ns < memory->next_check_ns || memory_read(&size) < 0)
+	if (memory_read(&size) < 0)
 		return;
 	if (memory_must_trim(memory, size.own, count_allocated())) {
 		(void)malloc_trim(0);
