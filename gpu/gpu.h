@@ -51,6 +51,7 @@ struct gpu_traits {
 	bool creates;	    /* true: the daemon creates and removes vGPUs */
 	bool counts_frames; /* true: readings contain counted frames or units of work (sim) */
 	enum gpu_unit unit; /* what the frames of a reading are */
+	bool leases;	    /* true: a cap has a lease, see gpu_ops.lease; set by gpu_io_traits() */
 	bool limits_memory; /* true: write_memory() exists, and readings contain memory */
 	double capacity_cores; /* size in CPU cores with softgpu; 0 with other backends */
 	/* path of the device in sysfs; valid until the GPU is closed; NULL: unknown */

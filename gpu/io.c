@@ -610,16 +610,12 @@ struct gpu_io *gpu_io_free(struct gpu_io *io)
 void gpu_io_traits(const struct gpu_io *io, struct gpu_traits *ret_traits)
 {
 	io->ops->traits(io->gpu, ret_traits);
+	ret_traits->leases = io->ops->lease.renew;
 }
 
 const char *gpu_io_backend(const struct gpu_io *io)
 {
 	return io->opened ? io->ops->name : io->config.backend;
-}
-
-bool gpu_io_has_leases(const struct gpu_io *io)
-{
-	return io->opened && io->ops->lease.renew;
 }
 
 bool gpu_io_has_physical(const struct gpu_io *io)
@@ -681,13 +677,15 @@ void gpu_io_start_sweep(struct gpu_io *io, uint64_t now_mono_ns)
 	io->sweep_state = SWEEP_ENDED;
 }
 
-const struct gpu_io_sweep *gpu_io_take_sweep(struct gpu_io *io, int wait_ms)
+const struct gpu_io_sweep *gpu_io_take_sweep(struct gpu_io *io, uint64_t until_ns)
 {
+	uint64_t now_ns;
 	bool ended;
 
 	if (io->threaded) {
 		pthread_mutex_lock(&io->lock);
-		wait_for(io, is_swept, (uint64_t)wait_ms * NS_PER_MS);
+		now_ns = clock_now().mono_ns;
+		wait_for(io, is_swept, until_ns > now_ns ? until_ns - now_ns : 0);
 	}
 	ended = io->sweep_state == SWEEP_ENDED;
 	if (ended)

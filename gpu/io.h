@@ -121,7 +121,6 @@ const char *gpu_io_sharing_why(const struct gpu_io *io);
 int gpu_io_choose_sharing(struct gpu_io *io, bool paper_mode, struct err *reterr);
 /* Name of the backend; "auto" until the GPU is open. */
 const char *gpu_io_backend(const struct gpu_io *io);
-bool gpu_io_has_leases(const struct gpu_io *io);
 bool gpu_io_has_physical(const struct gpu_io *io);
 
 /* Returns how long the GPU has not answered; 0: it answers. */
@@ -140,10 +139,11 @@ struct gpu_io_sweep *gpu_io_next_sweep(struct gpu_io *io);
  */
 void gpu_io_start_sweep(struct gpu_io *io, uint64_t now_mono_ns);
 /*
- * Waits at most @wait_ms for the end of the sweep, and returns its results, which are valid until
- * the next gpu_io_start_sweep(). NULL: the sweep has not ended, or its results were already taken.
+ * Waits for the end of the sweep until the monotonic time @until_ns (0: not at all), and returns
+ * its results, which are valid until the next gpu_io_start_sweep(). NULL: the sweep has not ended,
+ * or its results were already taken.
  */
-const struct gpu_io_sweep *gpu_io_take_sweep(struct gpu_io *io, int wait_ms);
+const struct gpu_io_sweep *gpu_io_take_sweep(struct gpu_io *io, uint64_t until_ns);
 
 /* --- single calls: as the functions of struct gpu_ops, and -ETIMEDOUT as described above --- */
 

@@ -16,13 +16,12 @@ static bool writes(const struct actuator *actuator, const struct host_gpu *gpu)
 	return !actuator->settings->dry_run && !gpu->traits.observes;
 }
 
-bool actuate_is_ours(const struct actuator *actuator, const struct vgpu *vgpu, int cap_pct)
+bool actuate_intended(const struct actuator *actuator, const struct vgpu *vgpu, int cap_pct)
 {
 	int last_pct, intent_pct;
 
-	return cap_pct == vgpu->cap.expected_pct ||
-	       (cap_journal_get(actuator->journal, vgpu->contract.id, &last_pct, &intent_pct) &&
-		cap_pct == intent_pct);
+	return cap_journal_get(actuator->journal, vgpu->contract.id, &last_pct, &intent_pct) &&
+	       cap_pct == intent_pct;
 }
 
 bool actuate_is_foreign(const struct actuator *actuator, const struct host_gpu *gpu,
@@ -242,21 +241,6 @@ int actuate_restore(struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
 	return r;
 }
 
-int actuate_plan_lease(const struct actuator *actuator, const struct host_gpu *gpu,
-		       const struct vgpu *vgpu)
-{
-	bool observed = gpu->mode == GPU_MODE_OBSERVE;
-	int lease_ms = observed ? 0 : gpu->config.lease_ms;
-
-	if (actuator->settings->dry_run || !gpu_io_has_leases(gpu->io))
-		return -1;
-	/* In mode observe, do not end the leases of other programs. */
-	if (lease_ms == 0 &&
-	    (vgpu->cap.lease == CAP_LEASE_ENDED || (observed && vgpu->cap.lease != CAP_LEASE_RUNS)))
-		return -1;
-	return lease_ms;
-}
-
 void actuate_lease(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
 		   struct instant now)
 {
@@ -329,12 +313,6 @@ void actuate_forget_ceilings(struct host_gpu *gpu)
 {
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
 		v->ceiling_pct = 0;
-}
-
-void actuate_end_tick(struct host_gpu *gpu)
-{
-	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
-		v->write_errno = 0;
 }
 
 int actuate_attach(struct host_gpu *gpu, struct vgpu *vgpu, struct instant now, struct err *reterr)

@@ -35,11 +35,15 @@ struct actuate_move {
 	int error; /* errno of this move; 0: no error */
 };
 
-/*
- * True if @cap_pct is the cap that the daemon wrote last, or a cap that the daemon wrote but could
- * not read back.
- */
-bool actuate_is_ours(const struct actuator *actuator, const struct vgpu *vgpu, int cap_pct);
+/* True if @cap_pct is a cap that the daemon wrote but could not read back. */
+bool actuate_intended(const struct actuator *actuator, const struct vgpu *vgpu, int cap_pct);
+/* True if @cap_pct is the cap that the daemon wrote last, or one that it could not read back. */
+static inline bool actuate_is_ours(const struct actuator *actuator, const struct vgpu *vgpu,
+				   int cap_pct)
+{
+	return cap_pct == vgpu->cap.expected_pct || actuate_intended(actuator, vgpu, cap_pct);
+}
+
 /*
  * Reads the cap. Returns true if an external writer set it; otherwise stores it in
  * vgpu->cap.expected_pct. Returns false if the cap cannot be read.
@@ -73,8 +77,21 @@ int actuate_restore(struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
  * Returns the lease in ms that the cap needs now; 0: the lease must end. -1: nothing to do, because
  * this is a dry run, the backend has no leases, or the lease has ended already.
  */
-int actuate_plan_lease(const struct actuator *actuator, const struct host_gpu *gpu,
-		       const struct vgpu *vgpu);
+static inline int actuate_plan_lease(const struct actuator *actuator, const struct host_gpu *gpu,
+				     const struct vgpu *vgpu)
+{
+	bool observed = gpu->mode == GPU_MODE_OBSERVE;
+	int lease_ms = observed ? 0 : gpu->config.lease_ms;
+
+	if (actuator->settings->dry_run || !gpu->traits.leases)
+		return -1;
+	/* In mode observe, do not end the leases of other programs. */
+	if (lease_ms == 0 &&
+	    (vgpu->cap.lease == CAP_LEASE_ENDED || (observed && vgpu->cap.lease != CAP_LEASE_RUNS)))
+		return -1;
+	return lease_ms;
+}
+
 /* Renews or ends the lease of the cap, if this is needed. The next sweep tries again on errors. */
 void actuate_lease(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
 		   struct instant now);
@@ -106,7 +123,11 @@ void actuate_ceiling(struct actuator *actuator, struct host_gpu *gpu, struct vgp
 void actuate_forget_ceilings(struct host_gpu *gpu);
 
 /* Forgets the errors of cap writes, after the tick has reported them. */
-void actuate_end_tick(struct host_gpu *gpu);
+static inline void actuate_end_tick(struct host_gpu *gpu)
+{
+	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
+		v->write_errno = 0;
+}
 
 /* Attaches the device of @vgpu. Errors: as gpu_io_attach(). */
 int actuate_attach(struct host_gpu *gpu, struct vgpu *vgpu, struct instant now, struct err *reterr);

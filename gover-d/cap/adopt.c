@@ -17,9 +17,6 @@
 #include "gover-d/util/log.h"
 #include "monitor/fps/fps.h"
 
-/* If the daemon itself creates the vGPUs, it lists them only once in this number of periods. */
-#define LIST_PERIODS 5
-
 /* --- attaching --- */
 
 /* Passes the labels to the backend. The vGPU must be attached. */
@@ -425,11 +422,6 @@ static void forget_unlisted(struct caps *caps, struct host_gpu *gpu, struct inst
 		forget(caps, gpu, v, now);
 		save_soon(caps->store);
 	}
-}
-
-bool adopt_list_due(const struct caps *caps, const struct host_gpu *gpu)
-{
-	return !gpu->traits.creates || caps->host->ticks % LIST_PERIODS == 0;
 }
 
 void adopt_listed(struct caps *caps, struct host_gpu *gpu, const struct gpu_io_sweep *sweep,

@@ -9,6 +9,9 @@
 #include "gover-d/cap/caps.h"
 #include "gover-d/store/contracts.h"
 
+/* If the daemon itself creates the vGPUs, it lists them only once in this number of periods. */
+#define ADOPT_LIST_PERIODS 5
+
 /*
  * Checks that each contract can be adopted, before a GPU is opened and anything is changed.
  * -ENOENT: the GPU of a contract is not configured. -EINVAL: a GPU has too many contracts.
@@ -31,7 +34,10 @@ int adopt_found(struct caps *caps, struct host_gpu *gpu, const char *id, int ini
 		struct instant now, struct err *reterr);
 
 /* True if the next sweep must list the vGPUs. */
-bool adopt_list_due(const struct caps *caps, const struct host_gpu *gpu);
+static inline bool adopt_list_due(const struct caps *caps, const struct host_gpu *gpu)
+{
+	return !gpu->traits.creates || caps->host->ticks % ADOPT_LIST_PERIODS == 0;
+}
 /* Adopts vGPUs that @sweep has listed and the daemon does not manage yet. */
 void adopt_listed(struct caps *caps, struct host_gpu *gpu, const struct gpu_io_sweep *sweep,
 		  struct instant now);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Determines the origin of a cap, and adopts caps that other programs set. */
 #include <errno.h>
+#include <string.h>
 
 #include "gover-d/cap/caps.h"
+#include "gover-d/util/log.h"
 
 enum cap_origin {
 	CAP_OWN, /* a cap that the daemon wrote */
@@ -261,6 +263,21 @@ void caps_check_sample(struct caps *caps, struct host_gpu *gpu, struct vgpu *v, 
 		host_gpu_check_caps(gpu);
 	}
 	cap_judged(&v->cap);
+}
+
+void caps_note_lease(struct vgpu *v, const struct gpu_io_sample *sample)
+{
+	int r = 0;
+
+	if (sample->renew_error == -ENODEV)
+		return; /* a vGPU that has vanished is detected by its reading */
+	if (sample->lease_ms >= 0)
+		r = cap_note_lease(&v->cap, sample->lease_ms, sample->renew_error,
+				   sample->renewed_ns);
+	if (r < 0 && r != v->lease_errno)
+		log_warning("vGPU %s: the lease of its cap cannot be renewed: %s", v->contract.id,
+			    strerror(-r));
+	v->lease_errno = r;
 }
 
 void caps_check_found(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,

@@ -33,6 +33,8 @@ void caps_adopt(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu, int 
 /* Checks the sampled cap. @gap: the tick is late, so a lease may have expired. */
 void caps_check_sample(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu, bool gap,
 		       struct instant now);
+/* Stores the result of the renewal of the lease in a sweep. */
+void caps_note_lease(struct vgpu *vgpu, const struct gpu_io_sample *sample);
 /*
  * Reads and checks the cap before a request changes it. Returns 1 with a message if an external
  * writer changed the cap; the vGPU is on hold then.

@@ -192,7 +192,7 @@ void frames_scan(struct frames *frames, struct instant now)
 {
 	char text[ERR_MSG_MAX];
 
-	if (!frames->bpf || now.mono_ns < frames->scan_ns + SCAN_INTERVAL_NS)
+	if (now.mono_ns < frames->scan_ns + SCAN_INTERVAL_NS)
 		return;
 	frames->scan_ns = now.mono_ns;
 	if (fps_bpf_request_scan(frames->bpf)) {

@@ -46,8 +46,8 @@ const struct fps_totals *frames_of(struct frames *frames, const struct host_gpu 
 void frames_forget(struct frames *frames, const char *id);
 
 /*
- * If the kernel counts frames, searches for new graphics libraries, whose frames must be counted
- * too. Call this function in each tick, after the caps are written.
+ * Searches for new graphics libraries, whose frames must be counted too. If the kernel counts
+ * frames (frames->bpf), call this function in each tick, after the caps are written.
  */
 void frames_scan(struct frames *frames, struct instant now);
 

@@ -187,8 +187,6 @@ bool gpus_retry_open(struct host_gpu *gpu, struct instant now)
 	struct err why = {""};
 	int r;
 
-	if (gpu->state == GPU_OPEN)
-		return false;
 	if (gpu->state == GPU_CLOSED) {
 		if (!backoff_is_due(&gpu->reopening, now.mono_ns))
 			return false;
@@ -260,8 +258,7 @@ void gpus_follow_paper_mode(struct host_gpu *gpu, bool paper_mode)
 	struct err err = {""};
 	int r;
 
-	if (gpu->state != GPU_OPEN || gpu->paper_mode == paper_mode ||
-	    !gpu_chooses_sharing(&gpu->config))
+	if (gpu->state != GPU_OPEN || !gpu_chooses_sharing(&gpu->config))
 		return;
 	r = gpu_io_choose_sharing(gpu->io, paper_mode, &err);
 	if (r < 0 && r != gpu->sharing_errno)
@@ -349,11 +346,10 @@ void gpus_open_igt(struct host_gpu *gpu, const struct config *config)
 		log_warning("GPU %s: %s", gpu->config.name, err.msg);
 }
 
-void gpus_dispatch_igt(struct host *host, struct instant now)
+void gpus_dispatch_igt(struct host_gpu *gpu, struct instant now)
 {
 	struct err err = {""};
 
-	for (int i = 0; i < host->n_gpus; i++)
-		if (host->gpus[i].igt && igt_dispatch(host->gpus[i].igt, now.mono_ns, &err) < 0)
-			log_warning("GPU %s: %s", host->gpus[i].config.name, err.msg);
+	if (igt_dispatch(gpu->igt, now.mono_ns, &err) < 0)
+		log_warning("GPU %s: %s", gpu->config.name, err.msg);
 }

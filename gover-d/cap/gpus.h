@@ -24,7 +24,7 @@ int gpus_open_some(struct host *host, const struct config *config, const struct 
 /* Frees all vGPUs and closes the GPUs. The caps stay in force. */
 void gpus_close(struct host *host);
 /*
- * Tries to open a GPU, unless it is open, with the delays of base/backoff.h. Returns true if this
+ * Tries to open a GPU that is not open, with the delays of base/backoff.h. Returns true if this
  * call has opened the GPU; the caller must then adopt its vGPUs.
  */
 bool gpus_retry_open(struct host_gpu *gpu, struct instant now);
@@ -41,8 +41,7 @@ void gpus_describe_problem(const struct host_gpu *gpu, int period_ms, struct ins
 			   char ret_text[ERR_MSG_MAX]);
 /*
  * With sharing = auto: makes caps hard limits while @paper_mode is true. Call this function in each
- * period; it does nothing unless @paper_mode has changed. After an error, the next call tries
- * again.
+ * period in which @paper_mode differs from gpu->paper_mode, as it still does after an error.
  */
 void gpus_follow_paper_mode(struct host_gpu *gpu, bool paper_mode);
 /*
@@ -50,7 +49,7 @@ void gpus_follow_paper_mode(struct host_gpu *gpu, bool paper_mode);
  * started, this is logged, and gpus_dispatch_igt() tries again.
  */
 void gpus_open_igt(struct host_gpu *gpu, const struct config *config);
-/* Reads the output of intel_gpu_top. Call this function once a period. */
-void gpus_dispatch_igt(struct host *host, struct instant now);
+/* Reads the output of intel_gpu_top, which gpu->igt reads. Call this function once a period. */
+void gpus_dispatch_igt(struct host_gpu *gpu, struct instant now);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "base/clock.h"
 #include "gover-d/config/config.h"
 
 struct settings {
@@ -16,6 +17,11 @@ struct settings {
 	struct policy_params params; /* of @config, with times converted to periods */
 	bool dry_run; /* no GPU, contract or cap journal is written; the history is */
 };
+
+static inline uint64_t settings_period_ns(const struct settings *settings)
+{
+	return (uint64_t)settings->config.period_ms * NS_PER_MS;
+}
 
 /* Sets the policy and its parameters from the configuration in force. */
 static inline void settings_apply(struct settings *settings)

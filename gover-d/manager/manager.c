@@ -172,7 +172,7 @@ static uint64_t plan_next_tick(struct manager *m, struct instant begun, uint64_t
 static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct manager *m = userdata;
-	uint64_t period_ns = (uint64_t)m->store.settings.config.period_ms * NS_PER_MS;
+	uint64_t period_ns = settings_period_ns(&m->store.settings);
 	struct instant now = clock_now();
 	bool late;
 
@@ -184,7 +184,6 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 				 : 0);
 	if (late)
 		m->host.late_ticks++;
-	gpus_dispatch_igt(&m->host, now);
 	period_run(&m->tick, now, late);
 	history_tick(&m->recorder.history, &m->store.settings.config.retention, m->queries, now);
 	save_tick(&m->store);
@@ -197,8 +196,7 @@ static int start_ticking(struct manager *m, struct err *reterr)
 {
 	int r;
 
-	m->tick.next_ns =
-		clock_now().mono_ns + (uint64_t)m->store.settings.config.period_ms * NS_PER_MS;
+	m->tick.next_ns = clock_now().mono_ns + settings_period_ns(&m->store.settings);
 	r = sd_event_add_time(m->event, &m->timer, CLOCK_MONOTONIC, m->tick.next_ns / 1000, 1,
 			      on_tick, m);
 	if (r >= 0)
@@ -430,7 +428,8 @@ int manager_start(struct manager *m, struct err *reterr)
 		learned_load(&m->tick, clock_now());
 	}
 	for (int i = 0; r >= 0 && i < host->n_gpus; i++)
-		round_adopt_caps(&m->tick, &host->gpus[i], clock_now());
+		if (host_gpu_take_caps_check(&host->gpus[i]))
+			round_adopt_caps(&m->tick, &host->gpus[i], clock_now());
 	for (int i = 0; r >= 0 && i < host->n_gpus; i++)
 		if (host->gpus[i].state == GPU_OPEN)
 			gpus_open_igt(&host->gpus[i], config);

@@ -59,6 +59,9 @@ struct vgpu {
 	/* --- model/cap.c --- */
 	struct cap cap;
 
+	/* --- cap/caps.c --- */
+	int lease_errno; /* negative errno of the last renewal; the same error is logged once */
+
 	/* --- cap/actuate.c --- */
 	/* device of the backend; NULL: the vGPU does not exist (alert vgpu_missing) */
 	struct gpu_vgpu *device;
@@ -73,11 +76,10 @@ struct vgpu {
 	/* --- tick/period.c --- */
 	int sweep_place; /* 1 + index in the samples of the last sweep; 0: never swept */
 	struct monitor_track monitor;
-	struct monitor_row row; /* last sample */
-	uint64_t read_ns;	/* time of the last valid reading of busy time; 0: none */
-	uint64_t cap_read_ns;	/* time after the last reading of the cap */
-	int sampled_cap_pct;	/* cap at the time of the last sample */
-	int lease_errno; /* negative errno of the last renewal; the same error is logged once */
+	struct monitor_row row;	 /* last sample */
+	uint64_t read_ns;	 /* time of the last valid reading of busy time; 0: none */
+	uint64_t cap_read_ns;	 /* time after the last reading of the cap */
+	int sampled_cap_pct;	 /* cap at the time of the last sample */
 	struct policy_vgpu view; /* input and output of the last policy step */
 
 	/* --- policy/ --- */

@@ -186,8 +186,6 @@ void notify_tick(struct notifier *notifier, struct instant now)
 	struct webhook_stats stats;
 	uint64_t lost;
 
-	if (!notifier->webhook)
-		return;
 	webhook_stats(notifier->webhook, &stats);
 	lost = stats.refused + stats.dropped;
 	if (stats.failed_tries > 0 && !notifier->failing)

@@ -32,8 +32,8 @@ extern const struct observer notify_log_observer; /* the userdata of this observ
 /* Creates the hooks and, if configured, the webhook. Set notifier->settings before. */
 int notify_open(struct notifier *notifier, sd_event *event, struct err *reterr);
 /*
- * Logs failures of the webhook and reports its alert. Call this function once a period, before
- * alerts_end_tick().
+ * Logs failures of the webhook and reports its alert. If a webhook is configured, call this
+ * function once a period, before alerts_end_tick().
  */
 void notify_tick(struct notifier *notifier, struct instant now);
 

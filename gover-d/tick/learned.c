@@ -211,19 +211,8 @@ void learned_load_migrations(struct tick *tick, const struct contracts *contract
 	}
 }
 
-void learned_tick(struct tick *tick)
+void learned_save(struct tick *tick, struct host_gpu *gpu)
 {
-	bool changed = false;
-
-	for (int i = 0; i < tick->host->n_gpus; i++) {
-		struct host_gpu *gpu = &tick->host->gpus[i];
-		struct moving_estimate now = moving_save(&gpu->view.moving);
-		const struct moving_estimate *saved = &gpu->migrations_saved;
-
-		changed |= now.unanswered != saved->unanswered || now.answered != saved->answered ||
-			   !(fabs(now.delay_s - saved->delay_s) <= 0);
-		gpu->migrations_saved = now;
-	}
-	if (changed)
-		save_soon(tick->store);
+	gpu->migrations_saved = moving_save(&gpu->view.moving);
+	save_soon(tick->store);
 }

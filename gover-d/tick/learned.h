@@ -6,6 +6,8 @@
 #ifndef GOVER_D_TICK_LEARNED_H
 #define GOVER_D_TICK_LEARNED_H
 
+#include <math.h>
+
 #include "gover-d/store/contracts.h"
 #include "gover-d/tick/tick.h"
 
@@ -18,7 +20,16 @@ void learned_load_migrations(struct tick *tick, const struct contracts *contract
  */
 void learned_load(struct tick *tick, struct instant now);
 
-/* Requests a save if the estimate of migrations has changed. Call it once a period. */
-void learned_tick(struct tick *tick);
+/* True if the estimate of migrations has changed since its last save. */
+static inline bool learned_has_changed(const struct host_gpu *gpu)
+{
+	struct moving_estimate now = moving_save(&gpu->view.moving);
+	const struct moving_estimate *saved = &gpu->migrations_saved;
+
+	return now.unanswered != saved->unanswered || now.answered != saved->answered ||
+	       !(fabs(now.delay_s - saved->delay_s) <= 0);
+}
+/* Requests a save of the estimate. Call it in each period in which it has changed. */
+void learned_save(struct tick *tick, struct host_gpu *gpu);
 
 #endif

@@ -31,26 +31,15 @@ _Static_assert(GPU_IO_VGPUS_MAX >= POLICY_VGPUS_MAX, "a sweep reads all vGPUs of
 
 /* --- sampling --- */
 
-static uint64_t period_ns(const struct tick *tick)
-{
-	return (uint64_t)tick->settings->config.period_ms * NS_PER_MS;
-}
-
 /*
  * Longest time for which a tick waits for a sweep. The results of a slower sweep are used by a
  * later tick.
  */
 static uint64_t sweep_wait_ns(const struct tick *tick)
 {
-	return period_ns(tick) / 2 < SWEEP_WAIT_NS ? period_ns(tick) / 2 : SWEEP_WAIT_NS;
-}
+	uint64_t half_ns = settings_period_ns(tick->settings) / 2;
 
-/* Returns the rest of sweep_wait_ns() for a tick that began at @begun_ns. */
-static int left_ms(const struct tick *tick, uint64_t begun_ns)
-{
-	uint64_t passed_ns = clock_now().mono_ns - begun_ns, wait_ns = sweep_wait_ns(tick);
-
-	return passed_ns < wait_ns ? (int)((wait_ns - passed_ns) / NS_PER_MS) : 0;
+	return half_ns < SWEEP_WAIT_NS ? half_ns : SWEEP_WAIT_NS;
 }
 
 /* Returns false if the GPU is not open, or if its last sweep has not ended. */
@@ -71,19 +60,11 @@ static bool start_sweep(struct tick *tick, struct host_gpu *gpu, struct instant 
 		v->sweep_place = n;
 	}
 	sweep->n_samples = n;
-	sweep->slow_ns = period_ns(tick) / 2;
+	sweep->slow_ns = settings_period_ns(tick->settings) / 2;
 	sweep->lists = adopt_list_due(tick->caps, gpu);
 	gpu->sweep_started_ns = now.mono_ns;
 	gpu_io_start_sweep(gpu->io, now.mono_ns);
 	return true;
-}
-
-/* Returns the results of an earlier sweep that was too slow for its tick; NULL: none. */
-static const struct gpu_io_sweep *take_late_sweep(const struct tick *tick, struct host_gpu *gpu)
-{
-	const struct gpu_io_sweep *sweep = gpu_io_take_sweep(gpu->io, 0);
-
-	return sweep && sweep->took_ns > sweep_wait_ns(tick) ? sweep : NULL;
 }
 
 static const struct gpu_io_sample *sample_of(const struct gpu_io_sweep *sweep,
@@ -94,21 +75,6 @@ static const struct gpu_io_sample *sample_of(const struct gpu_io_sweep *sweep,
 		     sweep->samples[index].device == vgpu->device;
 
 	return swept ? &sweep->samples[index] : NULL;
-}
-
-static void note_lease(struct vgpu *v, const struct gpu_io_sample *sample)
-{
-	int r = 0;
-
-	if (sample->renew_error == -ENODEV)
-		return; /* a vGPU that has vanished is detected by its reading */
-	if (sample->lease_ms >= 0)
-		r = cap_note_lease(&v->cap, sample->lease_ms, sample->renew_error,
-				   sample->renewed_ns);
-	if (r < 0 && r != v->lease_errno)
-		log_warning("vGPU %s: the lease of its cap cannot be renewed: %s", v->contract.id,
-			    strerror(-r));
-	v->lease_errno = r;
 }
 
 /* Uses the reading of the sweep. A vGPU that was adopted after the sweep is read now. */
@@ -133,11 +99,12 @@ static void sample_vgpu(struct tick *tick, struct host_gpu *gpu, struct vgpu *vg
 		frames_forget(&tick->caps->frames, vgpu->contract.id);
 }
 
-static void read_igt(struct host_gpu *gpu, const struct igt *igt, struct instant now)
+static void read_igt(struct host_gpu *gpu, struct igt *igt, struct instant now)
 {
 	struct igt_sample sample;
 	double age_s;
 
+	gpus_dispatch_igt(gpu, now);
 	if (igt_latest(igt, now.mono_ns, &sample, &age_s) < 0)
 		return;
 	gpu->util_pct = sample.util_pct;
@@ -334,7 +301,7 @@ static uint64_t unserved_ns(const struct tick *tick, const struct host_gpu *gpu,
 	bool unserved = !gpu->telemetry_valid || service_is_missing(&gpu->promise.service) ||
 			(newcomer && !newcomer->device);
 
-	return unserved ? period_ns(tick) : 0;
+	return unserved ? settings_period_ns(tick->settings) : 0;
 }
 
 static void count_gpu(struct tick *tick, struct host_gpu *gpu, struct instant now)
@@ -391,16 +358,17 @@ static void act_on_gpu(struct tick *tick, struct host_gpu *gpu, const struct gpu
 
 		caps_check_sample(tick->caps, gpu, v, gap || late, now);
 		if (sample)
-			note_lease(v, sample);
+			caps_note_lease(v, sample);
 		v->sampled_cap_pct = v->cap.pct;
 		if (!sweep || !v->device || gpu->mode == GPU_MODE_OBSERVE)
 			continue;
-		if (!v->found)
+		if (gpu->traits.limits_memory && !v->found)
 			(void)actuate_memory(&tick->caps->actuator, gpu, v, v->contract.memory_mib);
-		actuate_ceiling(&tick->caps->actuator, gpu, v,
-				(tick->host->ticks + place++) % CEILING_PERIODS == 0);
+		if (gpu->traits.guarantees)
+			actuate_ceiling(&tick->caps->actuator, gpu, v,
+					(tick->host->ticks + place++) % CEILING_PERIODS == 0);
 	}
-	if (sweep)
+	if (sweep && host_gpu_take_caps_check(gpu))
 		round_adopt_caps(tick, gpu, now);
 	promises_read_service(tick, gpu, gap || late || !sweep, now);
 	decide(tick, gpu, gap || late || !sweep, sweep, lost, now);
@@ -418,10 +386,13 @@ static void open_closed(struct tick *tick, struct instant now)
 {
 	struct host_gpu *found;
 
-	for (int i = 0; i < tick->host->n_gpus; i++)
-		if (gpus_retry_open(&tick->host->gpus[i], now))
-			adopt_opened(tick, &tick->host->gpus[i], now);
-	while ((found = gpus_find_absent(tick->host, now)))
+	for (int i = 0; i < tick->host->n_gpus; i++) {
+		struct host_gpu *gpu = &tick->host->gpus[i];
+
+		if (gpu->state != GPU_OPEN && gpus_retry_open(gpu, now))
+			adopt_opened(tick, gpu, now);
+	}
+	while (tick->host->n_absent > 0 && (found = gpus_find_absent(tick->host, now)))
 		adopt_opened(tick, found, now);
 }
 
@@ -433,14 +404,19 @@ static void act_on_gpus(struct tick *tick, bool gap, struct instant now)
 {
 	const struct gpu_io_sweep *late[GPUS_MAX];
 	bool started[GPUS_MAX];
-	uint64_t begun_ns = clock_now().mono_ns;
+	bool paper_mode = tick->settings->config.params.paper_mode;
+	uint64_t wait_ns = sweep_wait_ns(tick), until_ns = clock_now().mono_ns + wait_ns;
 
 	open_closed(tick, now);
 	for (int i = 0; i < tick->host->n_gpus; i++) {
 		struct host_gpu *gpu = &tick->host->gpus[i];
 
-		gpus_follow_paper_mode(gpu, tick->settings->config.params.paper_mode);
-		late[i] = take_late_sweep(tick, gpu);
+		if (gpu->paper_mode != paper_mode)
+			gpus_follow_paper_mode(gpu, paper_mode);
+		/* the results of an earlier sweep that was too slow for its tick */
+		late[i] = gpu_io_take_sweep(gpu->io, 0);
+		if (late[i] && late[i]->took_ns <= wait_ns)
+			late[i] = NULL;
 		started[i] = !late[i] && start_sweep(tick, gpu, now);
 	}
 	for (int i = 0; i < tick->host->n_gpus; i++) {
@@ -448,7 +424,7 @@ static void act_on_gpus(struct tick *tick, bool gap, struct instant now)
 		const struct gpu_io_sweep *sweep = late[i];
 
 		if (started[i])
-			sweep = gpu_io_take_sweep(gpu->io, left_ms(tick, begun_ns));
+			sweep = gpu_io_take_sweep(gpu->io, until_ns);
 		act_on_gpu(tick, gpu, sweep, late[i], gap, now);
 		if (late[i])
 			(void)start_sweep(tick, gpu, now);
@@ -460,6 +436,8 @@ static void account_gpu(struct tick *tick, struct host_gpu *gpu, struct instant 
 	count_gpu(tick, gpu, now);
 	tick_alerts_gpu(tick, gpu, now);
 	actuate_end_tick(gpu);
+	if (learned_has_changed(gpu))
+		learned_save(tick, gpu);
 }
 
 static void time_tick(struct host *host, uint64_t due_ns)
@@ -513,12 +491,14 @@ void period_run(struct tick *tick, struct instant now, bool gap)
 	for (int i = 0; i < tick->host->n_gpus; i++)
 		account_gpu(tick, &tick->host->gpus[i], now);
 	ledger_tick(tick, now);
-	learned_tick(tick);
-	frames_scan(&tick->caps->frames, now);
+	if (tick->caps->frames.bpf)
+		frames_scan(&tick->caps->frames, now);
 	tick_alerts_host(tick, now);
-	notify_tick(tick->notifier, now);
+	if (tick->notifier->webhook)
+		notify_tick(tick->notifier, now);
 	observers_pass(&tick->recorder->observers, conditions, tick->recorder->alerts, now);
-	expire_silences(tick, now);
+	if (tick->recorder->silences.n > 0)
+		expire_silences(tick, now);
 	alerts_end_tick(tick->recorder->alerts, now.wall_ms, gap);
 	for (int i = 0; i < tick->host->n_gpus; i++)
 		selling_tick(tick->sales, &tick->host->gpus[i], now);

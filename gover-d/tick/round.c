@@ -379,7 +379,7 @@ void round_adopt_caps(struct tick *tick, struct host_gpu *gpu, struct instant no
 	int n;
 
 	/* A write that fails and a cap whose origin is unknown request the next check. */
-	if (!host_gpu_take_caps_check(gpu) || gpu->traits.observes)
+	if (gpu->traits.observes)
 		return;
 	round_view(tick, gpu);
 	n = gpu->view.n_vgpus;

@@ -59,11 +59,11 @@ int round_check(struct tick *tick, struct host_gpu *gpu, struct vgpu *vgpu, stru
 		struct err *reterr);
 
 /*
- * After host_gpu_check_caps(), corrects the caps of all vGPUs of @gpu that are outside [floor,
- * ceiling] of their contracts, or that differ from their held caps: a crash has interrupted a
- * change between its storage and its application, or a cap write has failed. A write that fails is
- * tried again in the next call. A cap that an external writer set is not changed. In mode observe
- * and in a dry run, the corrections are only recorded.
+ * Call it if host_gpu_take_caps_check() returns true. Corrects the caps of all vGPUs of @gpu that
+ * are outside [floor, ceiling] of their contracts, or that differ from their held caps: a crash has
+ * interrupted a change between its storage and its application, or a cap write has failed. A write
+ * that fails is tried again in the next call. A cap that an external writer set is not changed. In
+ * mode observe and in a dry run, the corrections are only recorded.
  */
 void round_adopt_caps(struct tick *tick, struct host_gpu *gpu, struct instant now);
 

@@ -280,7 +280,7 @@ static const struct gpu_io_sweep *take_sweep(void)
 	const struct gpu_io_sweep *sweep = NULL;
 
 	while (!sweep && clock_now().mono_ns < until_ns)
-		sweep = gpu_io_take_sweep(io, 100);
+		sweep = gpu_io_take_sweep(io, clock_now().mono_ns + 100 * NS_PER_MS);
 	assert_non_null(sweep);
 	return sweep;
 }
@@ -315,7 +315,7 @@ TEST(a_hanging_read_delays_neither_the_caller_nor_later_sweeps)
 	set_hang(READ, true);
 	start_sweep();
 	await(READ, 0);
-	assert_null(gpu_io_take_sweep(io, 50));
+	assert_null(gpu_io_take_sweep(io, clock_now().mono_ns + 50 * NS_PER_MS));
 	assert_null(gpu_io_next_sweep(io)); /* the sweep has not ended */
 	assert_int_equal(gpu_io_read_cap(io, vgpus[0], &cap_pct), -ETIMEDOUT);
 	while (!gpu_io_silent_ns(io))
