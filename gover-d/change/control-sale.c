@@ -246,7 +246,7 @@ static int check_selling(struct changes *changes, struct host_gpu *gpu, const st
 
 	if (!selling_may_close(changes->sales, offer, now))
 		return 0;
-	selling_tick(changes->sales, gpu, now);
+	(void)selling_tick(changes->sales, gpu, now);
 	return offer->life.state == OFFER_OPEN
 		       ? 0
 		       : err_condition(reterr, CONTROL_E_OFFER_OVER, "offer %lld is %s: %s",

@@ -4,9 +4,10 @@
 #define GOVER_D_CONFIG_SETTINGS_H
 
 #include <jansson.h>
+#include <string.h>
 
 #include "base/clock.h"
-#include "gover-d/config/config.h"
+#include "gover-d/config/flavor.h"
 
 struct settings {
 	struct config config;	   /* in force, with live changes */
@@ -15,7 +16,11 @@ struct settings {
 	json_t *live;
 	const struct policy *policy; /* of @config */
 	struct policy_params params; /* of @config, with times converted to periods */
-	bool dry_run; /* no GPU, contract or cap journal is written; the history is */
+	/* of @config, see flavor_list_offered() */
+	struct flavor offered[OFFERED_MAX];
+	int n_offered;
+	struct flavor on_sale; /* of @config: the flavour of [offer] */
+	bool dry_run;	       /* no GPU, contract or cap journal is written; the history is */
 };
 
 static inline uint64_t settings_period_ns(const struct settings *settings)
@@ -23,11 +28,25 @@ static inline uint64_t settings_period_ns(const struct settings *settings)
 	return (uint64_t)settings->config.period_ms * NS_PER_MS;
 }
 
-/* Sets the policy and its parameters from the configuration in force. */
+/* Sets the policy, its parameters and the flavours from the configuration in force. */
 static inline void settings_apply(struct settings *settings)
 {
 	settings->policy = policy_find(settings->config.policy);
 	settings->params = config_policy_params(&settings->config);
+	settings->n_offered = flavor_list_offered(&settings->config, settings->offered);
+	settings->on_sale = flavor_of(&settings->config, "");
+}
+
+/* Returns the same flavour as flavor_of(). */
+static inline const struct flavor *settings_flavor(const struct settings *settings,
+						   const char *name)
+{
+	const struct config *config = &settings->config;
+
+	for (int i = 0; i < config->n_flavors; i++)
+		if (strcmp(config->flavors[i].name, name) == 0)
+			return &config->flavors[i];
+	return &settings->on_sale;
 }
 
 #endif

@@ -76,16 +76,16 @@ struct vgpu {
 	/* --- tick/period.c --- */
 	int sweep_place; /* 1 + index in the samples of the last sweep; 0: never swept */
 	struct monitor_track monitor;
-	struct monitor_row row;	 /* last sample */
-	uint64_t read_ns;	 /* time of the last valid reading of busy time; 0: none */
-	uint64_t cap_read_ns;	 /* time after the last reading of the cap */
-	int sampled_cap_pct;	 /* cap at the time of the last sample */
-	struct policy_vgpu view; /* input and output of the last policy step */
+	struct monitor_row row; /* last sample */
+	uint64_t read_ns;	/* time of the last valid reading of busy time; 0: none */
+	uint64_t cap_read_ns;	/* time after the last reading of the cap */
+	int sampled_cap_pct;	/* cap at the time of the last sample */
 
 	/* --- policy/ --- */
 	struct policy_track policy;
 
 	/* --- tick/round.c --- */
+	struct policy_vgpu view; /* input and output of the last policy step */
 	/* the last decision about this vGPU that was recorded and could not be applied */
 	struct {
 		uint64_t at_ns; /* 0: none since the last decision that was applied */
@@ -163,7 +163,6 @@ struct host_gpu {
 	/* time and value of the last reading of physical busy time */
 	uint64_t phys_at_ns, phys_busy_ns;
 	double util_sum_s, util_s; /* mean utilisation: util_sum_s / util_s */
-	char severe_vgpu[ID_MAX];  /* vGPU in the last decision of kind severe */
 
 	/* --- tick/round.c, policy/ --- */
 	/* input and output of the policy; policy.h lists the members that persist between ticks */
@@ -173,7 +172,8 @@ struct host_gpu {
 		char vgpu[ID_MAX];
 		uint64_t at_ns; /* time of the decision; 0: never */
 	} reported[POLICY_KINDS];
-	bool migration_due; /* on_migrate has not run for the present severe overload */
+	bool migration_due;	  /* on_migrate has not run for the present severe overload */
+	char severe_vgpu[ID_MAX]; /* vGPU in the last decision of kind severe */
 
 	/* --- tick/learned.c --- */
 	/* part of view.moving for which the last save was requested */

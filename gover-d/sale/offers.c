@@ -274,13 +274,9 @@ void offers_unlist(struct offers *offers, struct offer *offer, const char *name,
 	}
 }
 
-void offers_tick(struct offers *offers, const char *gpu, const struct offer_period *period,
+void offers_tick(struct offers *offers, struct offer *offer, const struct offer_period *period,
 		 const struct offer_limits *limits, struct instant now)
 {
-	struct offer *offer = offers_live(offers, gpu);
-
-	if (!offer)
-		return;
 	if (offer_update(&offer->life, period, limits, now.mono_ns)) {
 		report_end(offers, offer, limits, now);
 	} else if (offer->hold.holder[0] && !offers_is_held(offer, now)) {

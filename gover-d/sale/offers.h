@@ -128,10 +128,10 @@ void offers_restate(struct offers *offers, struct offer *offer, const int funded
 void offers_unlist(struct offers *offers, struct offer *offer, const char *name, const char *reason,
 		   struct instant now);
 /*
- * Updates the live offer of @gpu at the end of a period, see offer_update(), and ends a hold whose
+ * Updates the live offer of a GPU at the end of a period, see offer_update(), and ends a hold whose
  * time is over.
  */
-void offers_tick(struct offers *offers, const char *gpu, const struct offer_period *period,
+void offers_tick(struct offers *offers, struct offer *offer, const struct offer_period *period,
 		 const struct offer_limits *limits, struct instant now);
 
 int64_t offers_last_id(const struct offers *offers);

@@ -90,20 +90,17 @@ bool selling_allowed(const struct sales *sales, const struct host_gpu *gpu, stru
 	return !is_blocked(sales, gpu, /* closing= */ false, ret_why);
 }
 
-bool selling_may_close(const struct sales *sales, const struct offer *offer, struct instant now)
-{
-	return sales->host->ticks >= OFFERS_SETTLED_TICKS || !offers_is_held(offer, now);
-}
-
-void selling_tick(struct sales *sales, struct host_gpu *gpu, struct instant now)
+struct offer *selling_tick(struct sales *sales, struct host_gpu *gpu, struct instant now)
 {
 	struct offer *offer = offers_live(sales->offers, gpu->config.name);
 	struct err why = {""};
 
-	if (offer && offer->life.state == OFFER_OPEN && selling_may_close(sales, offer, now) &&
-	    is_blocked(sales, gpu, /* closing= */ true, &why))
-		offers_end(sales->offers, offer, OFFER_CLOSED, now, "%.*s", OFFER_REASON_MAX - 1,
-			   why.msg);
+	if (!offer || offer->life.state != OFFER_OPEN || !selling_may_close(sales, offer, now))
+		return NULL;
+	if (!is_blocked(sales, gpu, /* closing= */ true, &why))
+		return offer;
+	offers_end(sales->offers, offer, OFFER_CLOSED, now, "%.*s", OFFER_REASON_MAX - 1, why.msg);
+	return NULL;
 }
 
 void selling_close(struct sales *sales, const struct host_gpu *gpu, struct instant now,

@@ -28,12 +28,16 @@ bool selling_allowed(const struct sales *sales, const struct host_gpu *gpu, stru
  * Returns true if the tick may close @offer. After a start, an offer that is held for a claim stays
  * open until the vGPUs are measured, so that a restart fails no sale.
  */
-bool selling_may_close(const struct sales *sales, const struct offer *offer, struct instant now);
+static inline bool selling_may_close(const struct sales *sales, const struct offer *offer,
+				     struct instant now)
+{
+	return sales->host->ticks >= OFFERS_SETTLED_TICKS || !offers_is_held(offer, now);
+}
 /*
- * Closes the open offer of @gpu if nothing may be sold now. Call it after the readings of a tick
- * and after its alerts.
+ * Closes the open offer of @gpu if nothing may be sold now. Returns the offer if it stays open and
+ * the tick may close it; NULL: there is none. Call it after the alerts of a tick.
  */
-void selling_tick(struct sales *sales, struct host_gpu *gpu, struct instant now);
+struct offer *selling_tick(struct sales *sales, struct host_gpu *gpu, struct instant now);
 /* Closes the open offer of @gpu for a reason that is an event, and not a state of the GPU. */
 void selling_close(struct sales *sales, const struct host_gpu *gpu, struct instant now,
 		   const char *format, ...) __attribute__((format(printf, 4, 5)));

@@ -102,34 +102,6 @@ void ledger_store_tallies(const struct tick *tick, int64_t now_ms)
 			store(tick, v, now_ms);
 }
 
-void ledger_count_sample(const struct tick *tick, const struct host_gpu *gpu, struct vgpu *v,
-			 struct instant now)
-{
-	struct vgpu_tally *t = &v->tally;
-	double dt_s = v->row.sample.dt_s;
-
-	if (t->since_ms == 0)
-		t->since_ms = now.wall_ms;
-	if (v->row.sample.busy_valid) {
-		t->seen_s += dt_s;
-		if (v->view.broken)
-			t->broken_s += dt_s;
-		if (v->row.sample.util * 100 > tick->settings->params.overload_pct) {
-			double error_pct = v->row.sample.load * 100 - v->sampled_cap_pct;
-
-			/* With guarantees, a load above the cap is not an error. */
-			if (error_pct > 0 && gpu->traits.guarantees)
-				error_pct = 0;
-			t->cap_error_s += dt_s;
-			t->cap_error_pct_s += dt_s * fabs(error_pct);
-		}
-	}
-	if (v->row.sample.fps_valid) {
-		t->fps_s += dt_s;
-		t->fps_sum_s += dt_s * v->row.sample.fps;
-	}
-}
-
 void ledger_count_steals(const struct actuate_move *moves, int n)
 {
 	for (int i = 0; i < n; i++) {
@@ -205,6 +177,34 @@ void ledger_store_prices(struct tick *tick)
 
 /* --- counting --- */
 
+static void count_sample(const struct tick *tick, const struct host_gpu *gpu, struct vgpu *v,
+			 struct instant now)
+{
+	struct vgpu_tally *t = &v->tally;
+	double dt_s = v->row.sample.dt_s;
+
+	if (t->since_ms == 0)
+		t->since_ms = now.wall_ms;
+	if (v->row.sample.busy_valid) {
+		t->seen_s += dt_s;
+		if (v->view.broken)
+			t->broken_s += dt_s;
+		if (v->row.sample.util * 100 > tick->settings->params.overload_pct) {
+			double error_pct = v->row.sample.load * 100 - v->sampled_cap_pct;
+
+			/* With guarantees, a load above the cap is not an error. */
+			if (error_pct > 0 && gpu->traits.guarantees)
+				error_pct = 0;
+			t->cap_error_s += dt_s;
+			t->cap_error_pct_s += dt_s * fabs(error_pct);
+		}
+	}
+	if (v->row.sample.fps_valid) {
+		t->fps_s += dt_s;
+		t->fps_sum_s += dt_s * v->row.sample.fps;
+	}
+}
+
 static bool is_earlier(const struct vgpu *a, const struct vgpu *b)
 {
 	if (a->contract.created_ms != b->contract.created_ms)
@@ -247,26 +247,26 @@ static void owe(struct db_money *money, const struct flavor *flavor, double brok
 /* Counts one vGPU. @fits: the vGPU would also exist on a host without overselling. */
 static void count_vgpu(struct tick *tick, struct vgpu *v, bool fits, double dt_s)
 {
-	struct flavor flavor = flavor_of(&tick->settings->config, v->contract.flavor);
+	const struct flavor *flavor = settings_flavor(tick->settings, v->contract.flavor);
 	int sold_pct = v->contract.terms.initial_cap_pct;
 	double cap_s = dt_s * sold_pct / 100;
 	struct db_money now = {0};
 
-	if (strcmp(v->ledger.flavor, flavor.name) != 0)
+	if (strcmp(v->ledger.flavor, flavor->name) != 0)
 		ledger_flush_vgpu(tick, v);
-	memcpy(v->ledger.flavor, flavor.name, sizeof(v->ledger.flavor));
-	earn(&now, &flavor, cap_s);
+	memcpy(v->ledger.flavor, flavor->name, sizeof(v->ledger.flavor));
+	earn(&now, flavor, cap_s);
 	if (v->view.broken && v->row.sample.busy_valid)
-		owe(&now, &flavor, v->row.sample.dt_s);
+		owe(&now, flavor, v->row.sample.dt_s);
 	tick->host->revenue += now.revenue;
 	tick->host->penalty += now.penalty;
-	earn(&v->ledger.sold, &flavor, cap_s);
-	owe(&v->ledger.sold, &flavor, now.broken_s);
+	earn(&v->ledger.sold, flavor, cap_s);
+	owe(&v->ledger.sold, flavor, now.broken_s);
 	if (!fits)
 		return;
-	earn(&v->ledger.kept, &flavor, cap_s);
+	earn(&v->ledger.kept, flavor, cap_s);
 	if (v->sampled_cap_pct >= sold_pct)
-		owe(&v->ledger.kept, &flavor, now.broken_s);
+		owe(&v->ledger.kept, flavor, now.broken_s);
 }
 
 /* A vGPU without a contract occupies capacity but earns nothing. */
@@ -285,6 +285,14 @@ static void count_gpu(struct tick *tick, struct host_gpu *gpu, double dt_s)
 		if (!order[i]->found)
 			count_vgpu(tick, order[i], fits, dt_s);
 	}
+}
+
+void ledger_count_samples(struct tick *tick, struct instant now)
+{
+	for (int i = 0; i < tick->host->n_gpus; i++)
+		for (struct vgpu *v = tick->host->gpus[i].vgpus; v; v = v->next)
+			if (v->device)
+				count_sample(tick, &tick->host->gpus[i], v, now);
 }
 
 void ledger_tick(struct tick *tick, struct instant now)

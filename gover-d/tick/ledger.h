@@ -18,12 +18,11 @@
 
 #include "gover-d/tick/tick.h"
 
-/* Adds the last sample of @vgpu to its sums. */
-void ledger_count_sample(const struct tick *tick, const struct host_gpu *gpu, struct vgpu *vgpu,
-			 struct instant now);
 /* Counts the @n moves of a decision that took capacity from one vGPU for another. */
 void ledger_count_steals(const struct actuate_move *moves, int n);
 
+/* Adds the last sample of each vGPU to its sums. */
+void ledger_count_samples(struct tick *tick, struct instant now);
 /* Counts the time since the last tick. Call this function before host.ticked is updated. */
 void ledger_tick(struct tick *tick, struct instant now);
 

@@ -179,7 +179,7 @@ static bool sample_gpu(struct tick *tick, struct host_gpu *gpu, const struct gpu
 		sample_vgpu(tick, gpu, v, sweep, now);
 		if (v->row.gone) {
 			lost |= v->found;
-			memset(&v->view, 0, sizeof(v->view)); /* it is not overloaded */
+			round_forget(v);
 			promises_forget(v);
 			adopt_lose(tick->caps, gpu, v, now);
 			continue;
@@ -199,52 +199,6 @@ static bool sample_gpu(struct tick *tick, struct host_gpu *gpu, const struct gpu
 		gpu->telemetry_at_ns = now.mono_ns;
 	sample_physical(gpu, sweep, now);
 	return lost;
-}
-
-/* --- deciding --- */
-
-/* Stores the vGPU that the text of the alert severe_overload names. Done on a frozen GPU too. */
-static void store_severe_vgpu(struct host_gpu *gpu, const struct plan_round *round)
-{
-	for (int i = 0; i < round->out.n_decisions; i++) {
-		const struct policy_decision *pd = &round->out.decisions[i];
-
-		if (pd->kind == POLICY_SEVERE)
-			snprintf(gpu->severe_vgpu, sizeof(gpu->severe_vgpu), "%s",
-				 pd->vgpu >= 0 ? round->views[pd->vgpu].id : "");
-	}
-}
-
-/*
- * @answers false: the GPU did not answer, so nothing is written. @lost: a vGPU has left capacity
- * that is given back.
- */
-static void decide(struct tick *tick, struct host_gpu *gpu, bool gap, bool answers, bool lost,
-		   struct instant now)
-{
-	int sum_cap_pct = host_gpu_sum_cap_pct(gpu) + host_gpu_reserved_cap_pct(gpu);
-	struct plan_round *round = tick->round;
-	bool act = gpu->mode == GPU_MODE_ACT;
-
-	round_begin(tick, gpu, gap, now);
-	round_view(tick, gpu);
-	if (answers && sum_cap_pct > 100 && gpu->mode != GPU_MODE_FROZEN) {
-		/* If the caps cannot be reduced to 100 %, the alert sum_over_100 is raised. */
-		(void)policy_fit(&tick->settings->params, &gpu->view, &round->out);
-		(void)round_apply(tick, gpu, act, now);
-		round_view(tick, gpu);
-	} else if (answers && lost && act) {
-		tick->settings->policy->give_back(&tick->settings->params, &gpu->view, &round->out);
-		(void)round_apply(tick, gpu, act, now);
-		round_view(tick, gpu);
-	}
-	tick->settings->policy->step(&tick->settings->params, &gpu->view, &round->out);
-	for (int i = 0; i < gpu->view.n_vgpus; i++)
-		round->viewed[i]->view = round->views[i];
-	promises_judge(tick, gpu, now);
-	store_severe_vgpu(gpu, round);
-	if (answers && gpu->mode != GPU_MODE_FROZEN)
-		(void)round_apply(tick, gpu, act, now);
 }
 
 /* --- counting --- */
@@ -268,14 +222,21 @@ static bool has_unsold_since(const struct host_gpu *gpu, int64_t since_ms)
 	return v;
 }
 
+static struct offer_limits offer_limits(const struct tick *tick)
+{
+	return (struct offer_limits){
+		.min_newcomer_pct = tick->settings->params.min_newcomer_pct,
+		.broken_pct = tick->settings->config.offer.probation_broken_pct,
+	};
+}
+
 /* Updates an open offer with the caps that can be funded now. */
 static void restate_offer(struct tick *tick, struct host_gpu *gpu, struct offer *offer,
-			  const struct offer_limits *limits, struct instant now)
+			  struct instant now)
 {
+	struct offer_limits limits = offer_limits(tick);
 	int funded_pct[OFFERED_MAX];
 
-	if (!selling_may_close(tick->sales, offer, now))
-		return;
 	/*
 	 * A vGPU that was created externally for this offer already has a cap, so no second cap is
 	 * funded.
@@ -287,43 +248,33 @@ static void restate_offer(struct tick *tick, struct host_gpu *gpu, struct offer 
 		funded_pct[i] =
 			tick->settings->policy->fund(&tick->settings->params, &gpu->view,
 						     &offer->flavors[i].terms, &tick->round->out);
-	offers_restate(tick->sales->offers, offer, funded_pct, limits, now);
+	offers_restate(tick->sales->offers, offer, funded_pct, &limits, now);
 }
 
 /*
- * Returns the part of this period that shows nothing about a sale on probation: the newcomer does
- * not exist, or the GPU may serve nothing.
+ * Counts one period of the live offer of @gpu, and returns this offer, which may have ended; NULL:
+ * none.
  */
-static uint64_t unserved_ns(const struct tick *tick, const struct host_gpu *gpu,
-			    const struct offer *offer)
+static const struct offer *count_offer(struct tick *tick, struct host_gpu *gpu, struct instant now)
 {
-	const struct vgpu *newcomer = offer ? host_gpu_find_vgpu(gpu, offer->vgpu) : NULL;
-	bool unserved = !gpu->telemetry_valid || service_is_missing(&gpu->promise.service) ||
-			(newcomer && !newcomer->device);
+	struct offer_period period = {.severe = offer_is_severe(&gpu->view)};
+	struct offer_limits limits = offer_limits(tick);
+	const struct vgpu *newcomer;
+	struct offer *offer;
 
-	return unserved ? settings_period_ns(tick->settings) : 0;
-}
-
-static void count_gpu(struct tick *tick, struct host_gpu *gpu, struct instant now)
-{
-	struct offer *offer = offers_live(tick->sales->offers, gpu->config.name);
-	struct offer_limits limits = {
-		.min_newcomer_pct = tick->settings->params.min_newcomer_pct,
-		.broken_pct = tick->settings->config.offer.probation_broken_pct,
-	};
-	struct offer_period period = {.severe = offer_is_severe(&gpu->view),
-				      .unserved_ns = unserved_ns(tick, gpu, offer)};
-
-	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
-		if (!v->device)
-			continue;
-		ledger_count_sample(tick, gpu, v, now);
-		count_period(gpu, v, &period);
-	}
-	selling_tick(tick->sales, gpu, now);
-	if (offer && offer->life.state == OFFER_OPEN)
-		restate_offer(tick, gpu, offer, &limits, now);
-	offers_tick(tick->sales->offers, gpu->config.name, &period, &limits, now);
+	for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
+		if (v->device)
+			count_period(gpu, v, &period);
+	offer = offers_live(tick->sales->offers, gpu->config.name);
+	if (!offer)
+		return NULL;
+	newcomer = host_gpu_find_vgpu(gpu, offer->vgpu);
+	/* Such a period shows nothing about a sale on probation. */
+	if (!gpu->telemetry_valid || service_is_missing(&gpu->promise.service) ||
+	    (newcomer && !newcomer->device))
+		period.unserved_ns = settings_period_ns(tick->settings);
+	offers_tick(tick->sales->offers, offer, &period, &limits, now);
+	return offer;
 }
 
 static void note_sharing(struct host_gpu *gpu, const struct gpu_io_sweep *sweep)
@@ -371,7 +322,10 @@ static void act_on_gpu(struct tick *tick, struct host_gpu *gpu, const struct gpu
 	if (sweep && host_gpu_take_caps_check(gpu))
 		round_adopt_caps(tick, gpu, now);
 	promises_read_service(tick, gpu, gap || late || !sweep, now);
-	decide(tick, gpu, gap || late || !sweep, sweep, lost, now);
+	round_step(tick, gpu, gap || late || !sweep, sweep, lost, now);
+	promises_judge(tick, gpu, now);
+	if (sweep && gpu->mode != GPU_MODE_FROZEN)
+		(void)round_apply(tick, gpu, gpu->mode == GPU_MODE_ACT, now);
 	round_migrate(tick, gpu);
 }
 
@@ -433,8 +387,9 @@ static void act_on_gpus(struct tick *tick, bool gap, struct instant now)
 
 static void account_gpu(struct tick *tick, struct host_gpu *gpu, struct instant now)
 {
-	count_gpu(tick, gpu, now);
-	tick_alerts_gpu(tick, gpu, now);
+	const struct offer *offer = count_offer(tick, gpu, now);
+
+	tick_alerts_gpu(tick, gpu, offer, now);
 	actuate_end_tick(gpu);
 	if (learned_has_changed(gpu))
 		learned_save(tick, gpu);
@@ -490,6 +445,7 @@ void period_run(struct tick *tick, struct instant now, bool gap)
 	time_tick(tick->host, tick->next_ns);
 	for (int i = 0; i < tick->host->n_gpus; i++)
 		account_gpu(tick, &tick->host->gpus[i], now);
+	ledger_count_samples(tick, now);
 	ledger_tick(tick, now);
 	if (tick->caps->frames.bpf)
 		frames_scan(&tick->caps->frames, now);
@@ -500,8 +456,12 @@ void period_run(struct tick *tick, struct instant now, bool gap)
 	if (tick->recorder->silences.n > 0)
 		expire_silences(tick, now);
 	alerts_end_tick(tick->recorder->alerts, now.wall_ms, gap);
-	for (int i = 0; i < tick->host->n_gpus; i++)
-		selling_tick(tick->sales, &tick->host->gpus[i], now);
+	for (int i = 0; i < tick->host->n_gpus; i++) {
+		struct offer *offer = selling_tick(tick->sales, &tick->host->gpus[i], now);
+
+		if (offer)
+			restate_offer(tick, &tick->host->gpus[i], offer, now);
+	}
 	tick->host->ticked = now;
 	tick->host->ticks++;
 	tick->host->gaps += gap;

@@ -9,7 +9,6 @@
 
 #include "base/hash.h"
 #include "gover-d/cap/caps.h"
-#include "gover-d/config/flavor.h"
 #include "gover-d/diagnosis/diagnosis.h"
 #include "gover-d/record/record.h"
 #include "gover-d/sale/selling.h"
@@ -18,33 +17,33 @@
 
 /* --- before the policy --- */
 
-/* Sets the contracts that may be offered on @gpu. */
-static void view_flavors(const struct tick *tick, struct host_gpu *gpu)
+/* Begins a period: sets the members of the view that do not change in it. */
+static void begin(const struct tick *tick, struct host_gpu *gpu, bool gap, struct instant now)
 {
 	bool work = host_gpu_unit(gpu, NULL) == GPU_WORK;
-	struct flavor flavors[OFFERED_MAX];
 
-	gpu->view.n_flavors = flavor_list_offered(&tick->settings->config, flavors);
-	for (int i = 0; i < gpu->view.n_flavors; i++)
-		gpu->view.flavors[i] = (struct policy_terms){
-			.initial_cap_pct = flavors[i].cap_pct,
-			.target_fps = work ? flavors[i].target_rate : flavors[i].target_fps,
-			.counts_work = work,
-			.weight = 1,
-		};
-}
-
-void round_begin(struct tick *tick, struct host_gpu *gpu, bool gap, struct instant now)
-{
 	gpu->view.gap = gap;
 	gpu->view.migrates =
 		tick->settings->config.on_migrate[0] || fleet_migrates(tick->fleet, now);
+	gpu->view.selling = selling_allowed(tick->sales, gpu, NULL);
+	gpu->view.n_flavors = tick->settings->n_offered;
+	for (int i = 0; i < gpu->view.n_flavors; i++) {
+		const struct flavor *flavor = &tick->settings->offered[i];
+
+		gpu->view.flavors[i] = (struct policy_terms){
+			.initial_cap_pct = flavor->cap_pct,
+			.target_fps = work ? flavor->target_rate : flavor->target_fps,
+			.counts_work = work,
+			.weight = 1,
+		};
+	}
 }
 
 void round_view(struct tick *tick, struct host_gpu *gpu)
 {
 	struct plan_round *round = tick->round;
-	const char *newcomer = offers_newcomer(tick->sales->offers, gpu->config.name);
+	const struct offer *offer = offers_live(tick->sales->offers, gpu->config.name);
+	const char *newcomer = offer && offer->life.state == OFFER_PROBATION ? offer->vgpu : "";
 	struct policy_terms terms;
 	int n = 0;
 
@@ -77,9 +76,7 @@ void round_view(struct tick *tick, struct host_gpu *gpu)
 	gpu->view.sharing = gpu->traits.guarantees ? POLICY_SHARING_GUARANTEE : POLICY_SHARING_HARD;
 	gpu->view.clock = gpu->clock;
 	gpu->view.period_s = round_period_s(tick, gpu);
-	gpu->view.selling = selling_allowed(tick->sales, gpu, NULL);
-	gpu->view.offered = offers_live(tick->sales->offers, gpu->config.name) != NULL;
-	view_flavors(tick, gpu);
+	gpu->view.offered = offer;
 	gpu->view.vgpus = round->views;
 	gpu->view.n_vgpus = n;
 }
@@ -162,10 +159,10 @@ static void open_offer(struct tick *tick, struct host_gpu *gpu, const struct pol
 		       struct instant now)
 {
 	struct offer_flavor listed[OFFERED_MAX];
-	struct flavor flavors[OFFERED_MAX];
-	int n_flavors = flavor_list_offered(&tick->settings->config, flavors), n = 0;
+	const struct flavor *flavors = tick->settings->offered;
+	int n = 0;
 
-	for (int i = 0; i < n_flavors; i++) {
+	for (int i = 0; i < tick->settings->n_offered; i++) {
 		if (pd->fundable_pct[i] == 0)
 			continue;
 		memcpy(listed[n].name, flavors[i].name, sizeof(listed[n].name));
@@ -178,15 +175,19 @@ static void open_offer(struct tick *tick, struct host_gpu *gpu, const struct pol
 
 void round_migrate(struct tick *tick, struct host_gpu *gpu)
 {
-	const struct vgpu *named = host_gpu_find_vgpu(gpu, gpu->severe_vgpu);
-	const struct vgpu *v = named && named->device ? named : diagnosis_best_move(gpu);
 	bool severe = gpu->view.conditions & POLICY_SEVERE_OVERLOAD;
+	const struct vgpu *v;
 	char why[POLICY_WHY_MAX];
 
 	if (!severe && !gpu->view.severe_in_doubt)
 		gpu->migration_due = false;
-	if (!severe || !gpu->migration_due || !v || gpu->mode != GPU_MODE_ACT ||
+	if (!severe || !gpu->migration_due || gpu->mode != GPU_MODE_ACT ||
 	    !promise_is_overcommitted(&gpu->promise))
+		return;
+	v = host_gpu_find_vgpu(gpu, gpu->severe_vgpu);
+	if (!v || !v->device)
+		v = diagnosis_best_move(gpu);
+	if (!v)
 		return;
 	gpu->migration_due = false;
 	snprintf(why, sizeof(why),
@@ -322,6 +323,50 @@ int round_check(struct tick *tick, struct host_gpu *gpu, struct vgpu *vgpu, stru
 	if (vgpu && vgpu->device)
 		foreign += caps_check_now(tick->caps, gpu, vgpu, now, reterr);
 	return foreign > 0 ? CONTROL_E_FOREIGN_CAP : 0;
+}
+
+/* --- a period --- */
+
+/* Stores the vGPU that the text of the alert severe_overload names. Done on a frozen GPU too. */
+static void store_severe_vgpu(struct host_gpu *gpu, const struct plan_round *round)
+{
+	for (int i = 0; i < round->out.n_decisions; i++) {
+		const struct policy_decision *pd = &round->out.decisions[i];
+
+		if (pd->kind == POLICY_SEVERE)
+			snprintf(gpu->severe_vgpu, sizeof(gpu->severe_vgpu), "%s",
+				 pd->vgpu >= 0 ? round->views[pd->vgpu].id : "");
+	}
+}
+
+void round_step(struct tick *tick, struct host_gpu *gpu, bool gap, bool answers, bool lost,
+		struct instant now)
+{
+	int sum_cap_pct = host_gpu_sum_cap_pct(gpu) + host_gpu_reserved_cap_pct(gpu);
+	struct plan_round *round = tick->round;
+	bool act = gpu->mode == GPU_MODE_ACT;
+
+	begin(tick, gpu, gap, now);
+	round_view(tick, gpu);
+	if (answers && sum_cap_pct > 100 && gpu->mode != GPU_MODE_FROZEN) {
+		/* If the caps cannot be reduced to 100 %, the alert sum_over_100 is raised. */
+		(void)policy_fit(&tick->settings->params, &gpu->view, &round->out);
+		(void)round_apply(tick, gpu, act, now);
+		round_view(tick, gpu);
+	} else if (answers && lost && act) {
+		tick->settings->policy->give_back(&tick->settings->params, &gpu->view, &round->out);
+		(void)round_apply(tick, gpu, act, now);
+		round_view(tick, gpu);
+	}
+	tick->settings->policy->step(&tick->settings->params, &gpu->view, &round->out);
+	for (int i = 0; i < gpu->view.n_vgpus; i++)
+		round->viewed[i]->view = round->views[i];
+	store_severe_vgpu(gpu, round);
+}
+
+void round_forget(struct vgpu *vgpu)
+{
+	memset(&vgpu->view, 0, sizeof(vgpu->view));
 }
 
 /* --- caps of an earlier run, and caps whose write has failed --- */

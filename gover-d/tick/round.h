@@ -27,8 +27,6 @@ static inline double round_period_s(const struct tick *tick, const struct host_g
 	return tick->settings->config.period_ms / 1000.0 * gpu_speed(&gpu->config);
 }
 
-/* Begins a period. @gap: counts of consecutive periods restart. */
-void round_begin(struct tick *tick, struct host_gpu *gpu, bool gap, struct instant now);
 /* Fills tick->round->views from the GPU's vGPUs and prepares gpu->view for a call of the policy. */
 void round_view(struct tick *tick, struct host_gpu *gpu);
 
@@ -39,6 +37,15 @@ void round_view(struct tick *tick, struct host_gpu *gpu);
  * dropped.
  */
 int round_apply(struct tick *tick, struct host_gpu *gpu, bool act, struct instant now);
+/*
+ * Begins a period and calls the step of the policy. promises_judge() and round_apply() follow.
+ * @gap: counts of consecutive periods restart. @answers false: the GPU did not answer, so nothing
+ * is written. @lost: a vGPU has left capacity that is given back.
+ */
+void round_step(struct tick *tick, struct host_gpu *gpu, bool gap, bool answers, bool lost,
+		struct instant now);
+/* @vgpu has vanished: forgets its last step, so that it is not overloaded. */
+void round_forget(struct vgpu *vgpu);
 /*
  * Requests the migration that a decision of kind severe named, once all demands together exceed the
  * GPU: if it has capacity left, a migration is the wrong remedy. Call it once a period.

@@ -290,10 +290,10 @@ static void hold_not_adopted(struct tick *tick, const struct host_gpu *gpu, int6
 			    gpu->refused.n, gpu->refused.more ? " or more" : "", name, first);
 }
 
-void tick_alerts_gpu(struct tick *tick, const struct host_gpu *gpu, struct instant now)
+void tick_alerts_gpu(struct tick *tick, const struct host_gpu *gpu, const struct offer *offer,
+		     struct instant now)
 {
 	const char *name = gpu->config.name;
-	const struct offer *offer = offers_live(tick->sales->offers, name);
 	int64_t ms = now.wall_ms;
 	char problem[ERR_MSG_MAX];
 

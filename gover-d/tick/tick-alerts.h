@@ -5,7 +5,9 @@
 
 #include "gover-d/tick/tick.h"
 
-void tick_alerts_gpu(struct tick *tick, const struct host_gpu *gpu, struct instant now);
+/* @offer: the offer of @gpu that was live when the period was counted; NULL: none. */
+void tick_alerts_gpu(struct tick *tick, const struct host_gpu *gpu, const struct offer *offer,
+		     struct instant now);
 void tick_alerts_host(struct tick *tick, struct instant now);
 
 #endif

@@ -68,10 +68,15 @@ static struct offer *open_on(const char *gpu)
 
 static void tick_on(const char *gpu, double watched_s, double broken_s, bool severe)
 {
+	struct offer *offer = offers_live(offers, gpu);
+
 	now.mono_ns += NS_PER_S;
 	now.wall_ms += 1000;
-	offers_tick(offers, gpu, &(struct offer_period){watched_s, broken_s, severe, 0},
-		    &(struct offer_limits){.min_newcomer_pct = 10, .broken_pct = BROKEN_PCT}, now);
+	if (offer)
+		offers_tick(
+			offers, offer, &(struct offer_period){watched_s, broken_s, severe, 0},
+			&(struct offer_limits){.min_newcomer_pct = 10, .broken_pct = BROKEN_PCT},
+			now);
 }
 
 static void hold_for(struct offer *offer, int seconds)
