@@ -361,16 +361,16 @@ static void hold_history_conditions(struct tick *tick, int64_t ms)
 /* Programs that belong to no vGPU. */
 static void hold_users_over_limit(struct tick *tick, struct instant now)
 {
-	struct fps_hub_stats stats = {0};
+	const struct fps_refusals *refusals = NULL;
+	uid_t uid = 0;
 
 	if (tick->caps->frames.hub)
-		fps_hub_stats(tick->caps->frames.hub, &stats);
-	if (is_refusing(&stats.users, now))
+		refusals = fps_hub_user_refusals(tick->caps->frames.hub, &uid);
+	if (is_refusing(refusals, now))
 		alerts_hold(tick->recorder->alerts, ALERT_FPS_OVER_LIMIT, NULL, NULL, now.wall_ms,
 			    "%llu connections of programs that belong to no vGPU were refused, "
 			    "because user %u has %d connections",
-			    (unsigned long long)stats.users.n, (unsigned int)stats.refused_uid,
-			    stats.users.held);
+			    (unsigned long long)refusals->n, (unsigned int)uid, refusals->held);
 }
 
 /* A GPU has one alert: its first leak is named. */

@@ -169,6 +169,71 @@ struct user {
 	int held; /* 0: the entry is free */
 };
 
+/*
+ * The vGPUs that have a limit or whose programs have connected. Searched for each connection and in
+ * each tick. A pointer to a vGPU is valid until the vGPU is removed.
+ */
+struct vgpus {
+	struct fps_vgpu **list; /* sorted by id */
+	size_t n;
+};
+
+static int compare(const void *id, const void *entry)
+{
+	return strcmp(id, (*(struct fps_vgpu *const *)entry)->id);
+}
+
+static struct fps_vgpu **locate(const struct vgpus *vgpus, const char *id)
+{
+	if (vgpus->n == 0)
+		return NULL;
+	return bsearch(id, vgpus->list, vgpus->n, sizeof(struct fps_vgpu *), compare);
+}
+
+static struct fps_vgpu *vgpus_find(const struct vgpus *vgpus, const char *id)
+{
+	struct fps_vgpu **known = locate(vgpus, id);
+
+	return known ? *known : NULL;
+}
+
+/* Returns the vGPU @id (valid), which is created if needed. */
+static struct fps_vgpu *vgpus_get(struct vgpus *vgpus, const char *id)
+{
+	struct fps_vgpu **known = locate(vgpus, id), **list;
+	struct fps_vgpu *fresh;
+	size_t at = 0;
+
+	if (known)
+		return *known;
+	vgpus->list = list = xreallocarray(vgpus->list, vgpus->n + 1, sizeof(struct fps_vgpu *));
+	fresh = xcalloc(1, sizeof(*fresh));
+	(void)id_copy(fresh->id, id);
+	while (at < vgpus->n && strcmp(list[at]->id, id) < 0)
+		at++;
+	memmove(&list[at + 1], &list[at], (vgpus->n - at) * sizeof(struct fps_vgpu *));
+	list[at] = fresh;
+	vgpus->n++;
+	return fresh;
+}
+
+static void vgpus_remove(struct vgpus *vgpus, struct fps_vgpu *vgpu)
+{
+	struct fps_vgpu **known = locate(vgpus, vgpu->id);
+
+	vgpus->n--;
+	memmove(known, known + 1, (size_t)(vgpus->list + vgpus->n - known) * sizeof(*known));
+	free(vgpu);
+}
+
+static void vgpus_free(struct vgpus *vgpus)
+{
+	for (size_t i = 0; i < vgpus->n; i++)
+		free(vgpus->list[i]);
+	free(vgpus->list);
+	*vgpus = (struct vgpus){.n = 0};
+}
+
 struct fps_hub {
 	int epoll;
 	struct unix_listener socket;
@@ -186,7 +251,7 @@ struct fps_hub {
 	struct client *clients[CLIENTS_MAX];
 	struct pollfd processes[CLIENTS_MAX]; /* pidfd of each client */
 	size_t n_clients;
-	struct fps_vgpus vgpus;
+	struct vgpus vgpus;
 	struct fps_guests *guests; /* NULL: off */
 };
 
@@ -256,7 +321,7 @@ static struct fps_vgpu *vgpu_of_process(struct fps_hub *hub, const struct fps_pr
 	if (hub->owner(hub->userdata, process->pid, id) < 0 ||
 	    (process->pid > 0 && !fps_process_kept_pid(process, had_pid_ns)))
 		return NULL;
-	return fps_vgpus_get(&hub->vgpus, id);
+	return vgpus_get(&hub->vgpus, id);
 }
 
 /*
@@ -512,32 +577,38 @@ void fps_hub_collect(struct fps_hub *hub)
 
 void fps_hub_limit(struct fps_hub *hub, const char *id, uint64_t period_ns)
 {
-	struct fps_vgpu *vgpu = fps_vgpus_find(&hub->vgpus, id);
+	struct fps_vgpu *vgpu = vgpus_find(&hub->vgpus, id);
 
 	if (!vgpu && period_ns == 0)
 		return;
 	if (!vgpu)
-		vgpu = fps_vgpus_get(&hub->vgpus, id);
+		vgpu = vgpus_get(&hub->vgpus, id);
 	vgpu->limit_ns = period_ns;
 }
 
 const struct fps_totals *fps_hub_totals(const struct fps_hub *hub, const char *id)
 {
-	const struct fps_vgpu *vgpu = fps_vgpus_find(&hub->vgpus, id);
+	const struct fps_vgpu *vgpu = vgpus_find(&hub->vgpus, id);
 
 	return vgpu ? &vgpu->totals : NULL;
 }
 
 const struct fps_refusals *fps_hub_refusals(const struct fps_hub *hub, const char *id)
 {
-	const struct fps_vgpu *vgpu = fps_vgpus_find(&hub->vgpus, id);
+	const struct fps_vgpu *vgpu = vgpus_find(&hub->vgpus, id);
 
 	return vgpu ? &vgpu->refused : NULL;
 }
 
+const struct fps_refusals *fps_hub_user_refusals(const struct fps_hub *hub, uid_t *ret_uid)
+{
+	*ret_uid = hub->refused_uid;
+	return &hub->users_refused;
+}
+
 void fps_hub_forget(struct fps_hub *hub, const char *id)
 {
-	struct fps_vgpu *vgpu = fps_vgpus_find(&hub->vgpus, id);
+	struct fps_vgpu *vgpu = vgpus_find(&hub->vgpus, id);
 
 	if (!vgpu)
 		return;
@@ -554,7 +625,7 @@ void fps_hub_forget(struct fps_hub *hub, const char *id)
 		client->lookup_ns = 0;
 	}
 	fps_hub_rematch(hub);
-	fps_vgpus_remove(&hub->vgpus, vgpu);
+	vgpus_remove(&hub->vgpus, vgpu);
 }
 
 void fps_hub_stats(const struct fps_hub *hub, struct fps_hub_stats *ret_stats)
@@ -563,7 +634,6 @@ void fps_hub_stats(const struct fps_hub *hub, struct fps_hub_stats *ret_stats)
 		.refused = hub->refused,
 		.over_limit = hub->over_limit,
 		.users = hub->users_refused,
-		.refused_uid = hub->refused_uid,
 	};
 
 	for (size_t i = 0; i < hub->n_clients; i++) {
@@ -624,7 +694,7 @@ struct fps_hub *fps_hub_free(struct fps_hub *hub)
 	hub->guests = fps_guests_free(hub->guests);
 	while (hub->n_clients > 0)
 		client_free(hub, hub->clients[hub->n_clients - 1]);
-	fps_vgpus_free(&hub->vgpus);
+	vgpus_free(&hub->vgpus);
 	unix_listener_remove(&hub->socket);
 	cleanup_closep(&hub->listener);
 	cleanup_closep(&hub->epoll);
@@ -635,7 +705,7 @@ struct fps_hub *fps_hub_free(struct fps_hub *hub)
 
 static struct fps_vgpu *vgpu_of(void *userdata, const char *id)
 {
-	return fps_vgpus_get(userdata, id);
+	return vgpus_get(userdata, id);
 }
 
 int fps_hub_listen_guests(struct fps_hub *hub, uint32_t vsock_port, const char *ports, fps_vm_fn vm,

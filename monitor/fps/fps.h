@@ -77,6 +77,12 @@ const struct fps_totals *fps_hub_totals(const struct fps_hub *hub, const char *i
  */
 const struct fps_refusals *fps_hub_refusals(const struct fps_hub *hub, const char *id);
 
+/*
+ * Returns the connections of programs without a vGPU that were refused because of a limit. Valid
+ * until the hub is freed. *@ret_uid: user of the newest one.
+ */
+const struct fps_refusals *fps_hub_user_refusals(const struct fps_hub *hub, uid_t *ret_uid);
+
 /* Frees the totals of a removed vGPU. The connections of the vGPU are matched to vGPUs again. */
 void fps_hub_forget(struct fps_hub *hub, const char *id);
 

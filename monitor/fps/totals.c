@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The vGPUs are a sorted array, which is searched for each connection and at every tick. The writer
- * of a page is untrusted and may write at any time: a number from a page is never used as a size,
- * an index or a pointer.
+ * The writer of a page is untrusted and may write at any time: a number from a page is never used
+ * as a size, an index or a pointer.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/xalloc.h"
 #include "monitor/fps/totals.h"
 
 bool fps_quota_take(struct fps_quota *quota, int *held)
@@ -59,61 +56,6 @@ double fps_phase_take(struct fps_phase *phase, uint64_t frames, uint64_t newest_
 		return 0;
 	passed_ns = now_ns - phase->newest_ns;
 	return passed_ns < phase->interval_ns ? (double)passed_ns / (double)phase->interval_ns : 1;
-}
-
-static int compare(const void *id, const void *entry)
-{
-	return strcmp(id, (*(struct fps_vgpu *const *)entry)->id);
-}
-
-static struct fps_vgpu **find(const struct fps_vgpus *vgpus, const char *id)
-{
-	if (vgpus->n == 0)
-		return NULL;
-	return bsearch(id, vgpus->list, vgpus->n, sizeof(struct fps_vgpu *), compare);
-}
-
-struct fps_vgpu *fps_vgpus_find(const struct fps_vgpus *vgpus, const char *id)
-{
-	struct fps_vgpu **known = find(vgpus, id);
-
-	return known ? *known : NULL;
-}
-
-struct fps_vgpu *fps_vgpus_get(struct fps_vgpus *vgpus, const char *id)
-{
-	struct fps_vgpu **known = find(vgpus, id), **list;
-	struct fps_vgpu *fresh;
-	size_t at = 0;
-
-	if (known)
-		return *known;
-	vgpus->list = list = xreallocarray(vgpus->list, vgpus->n + 1, sizeof(struct fps_vgpu *));
-	fresh = xcalloc(1, sizeof(*fresh));
-	(void)id_copy(fresh->id, id);
-	while (at < vgpus->n && strcmp(list[at]->id, id) < 0)
-		at++;
-	memmove(&list[at + 1], &list[at], (vgpus->n - at) * sizeof(struct fps_vgpu *));
-	list[at] = fresh;
-	vgpus->n++;
-	return fresh;
-}
-
-void fps_vgpus_remove(struct fps_vgpus *vgpus, struct fps_vgpu *vgpu)
-{
-	struct fps_vgpu **known = find(vgpus, vgpu->id);
-
-	vgpus->n--;
-	memmove(known, known + 1, (size_t)(vgpus->list + vgpus->n - known) * sizeof(*known));
-	free(vgpu);
-}
-
-void fps_vgpus_free(struct fps_vgpus *vgpus)
-{
-	for (size_t i = 0; i < vgpus->n; i++)
-		free(vgpus->list[i]);
-	free(vgpus->list);
-	*vgpus = (struct fps_vgpus){.n = 0};
 }
 
 /* Returns the middle of the bucket that contains the percentile. The error is at most 9 %. */

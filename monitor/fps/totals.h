@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the hub and its parts share: the vGPUs with their totals, phases of frames, readings of
+ * What the hub and its parts share: the totals of a vGPU, phases of frames, readings of
  * shared pages with a check of their plausibility, and limits of connections. Pure: time is a
  * parameter.
  */
@@ -96,10 +96,7 @@ struct fps_hub_stats {
 	uint64_t refused; /* connections refused: invalid data, no vGPU, or too many connections */
 	uint64_t over_limit; /* connections refused because there are too many */
 	uint64_t dropped;    /* messages ignored because they are too frequent or implausible */
-	/* connections of programs without a vGPU that are over a limit; @refused_uid: of the newest
-	 */
-	struct fps_refusals users;
-	uid_t refused_uid;
+	struct fps_refusals users; /* see fps_hub_user_refusals() */
 };
 
 /*
@@ -138,21 +135,6 @@ struct fps_vgpu {
 	struct fps_refusals refused;
 	struct fps_totals totals;
 };
-
-/* Zero-initialised. A pointer to a vGPU is valid until the vGPU is removed. */
-struct fps_vgpus {
-	struct fps_vgpu **list; /* sorted by id */
-	size_t n;
-};
-
-void fps_vgpus_free(struct fps_vgpus *vgpus); /* frees the vGPUs, not @vgpus */
-
-/* Returns the vGPU, or NULL. */
-struct fps_vgpu *fps_vgpus_find(const struct fps_vgpus *vgpus, const char *id);
-/* Returns the vGPU @id (valid), which is created if needed. */
-struct fps_vgpu *fps_vgpus_get(struct fps_vgpus *vgpus, const char *id);
-/* Frees a vGPU of the list. */
-void fps_vgpus_remove(struct fps_vgpus *vgpus, struct fps_vgpu *vgpu);
 
 /*
  * Maximum plausible frames per second. A program that only calls eglSwapBuffers() on a pbuffer

@@ -195,12 +195,14 @@ TEST(no_vgpu_takes_all_connections)
 TEST(no_user_takes_all_connections)
 {
 	int all = FPS_USER_CLIENTS_MAX, accepted;
+	uid_t uid;
 
 	allow_files();
 	assert_int_equal(crowd(NULL, 70), FPS_USER_CLIENTS_MAX);
 	assert_int_equal(stats().users.n, 6);
 	assert_int_equal(stats().users.held, FPS_USER_CLIENTS_MAX);
-	assert_int_equal(stats().refused_uid, geteuid());
+	assert_int_equal(fps_hub_user_refusals(hub, &uid)->n, 6);
+	assert_int_equal(uid, geteuid());
 	assert_int_equal(chmod(folder, 0755), 0);
 	for (uid_t i = 0; geteuid() == 0 && i < 60; i++) {
 		assert_int_equal(seteuid(10000 + i), 0);
