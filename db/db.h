@@ -195,6 +195,12 @@ struct db *db_close_within(struct db *db, uint64_t max_ns);
 int db_append_sample(struct db *db, const struct db_sample *row);
 int db_append_gpu_sample(struct db *db, const struct db_gpu_sample *row);
 /*
+ * Appends the samples of a GPU and of its @n vGPUs in a tick. -EINVAL: one of them is invalid, and
+ * none is appended. -ENOSPC: at least one is dropped.
+ */
+int db_append_samples(struct db *db, const struct db_gpu_sample *gpu, const struct db_sample *vgpus,
+		      int n);
+/*
  * Appends a reading of the clocks (see struct instant), which must be appended before the samples
  * of a tick. Old rows are pruned by the trusted time of these readings (db/store.h); without
  * readings, nothing is pruned.

@@ -659,23 +659,31 @@ static void schedule(struct db *db, enum record_kind kind)
 	pthread_cond_signal(&db->wake);
 }
 
-static int append(struct db *db, enum record_kind kind, const void *record)
+/* The caller must lock the queue. */
+static int push(struct db *db, enum record_kind kind, const void *record)
 {
-	bool fits;
+	bool fits = queue_push(&db->queue, kind, record);
 
-	if (!record_valid(kind, record))
-		return -EINVAL;
-	pthread_mutex_lock(&db->lock);
 	db->stats.appended++;
-	fits = queue_push(&db->queue, kind, record);
 	if (fits) {
 		db->accepted++;
 		schedule(db, kind);
 	} else {
 		db->stats.dropped++;
 	}
-	pthread_mutex_unlock(&db->lock);
 	return fits ? 0 : -ENOSPC;
+}
+
+static int append(struct db *db, enum record_kind kind, const void *record)
+{
+	int r;
+
+	if (!record_valid(kind, record))
+		return -EINVAL;
+	pthread_mutex_lock(&db->lock);
+	r = push(db, kind, record);
+	pthread_mutex_unlock(&db->lock);
+	return r;
 }
 
 /* One function for each kind of record. */
@@ -696,6 +704,27 @@ APPEND(ledger, LEDGER)
 APPEND(ledger_gpu, LEDGER_GPU)
 APPEND(price, PRICE)
 APPEND(audit, AUDIT)
+
+int db_append_samples(struct db *db, const struct db_gpu_sample *gpu, const struct db_sample *vgpus,
+		      int n)
+{
+	int r;
+
+	if (!record_valid(RECORD_GPU_SAMPLE, gpu))
+		return -EINVAL;
+	for (int i = 0; i < n; i++)
+		if (!record_valid(RECORD_SAMPLE, &vgpus[i]))
+			return -EINVAL;
+	pthread_mutex_lock(&db->lock);
+	r = push(db, RECORD_GPU_SAMPLE, gpu);
+	for (int i = 0; i < n; i++) {
+		int r_vgpu = push(db, RECORD_SAMPLE, &vgpus[i]);
+
+		r = r < 0 ? r : r_vgpu;
+	}
+	pthread_mutex_unlock(&db->lock);
+	return r;
+}
 
 int db_append_clock(struct db *db, int64_t wall_ms, uint64_t boot_ns)
 {

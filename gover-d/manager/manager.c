@@ -185,7 +185,9 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 	if (late)
 		m->host.late_ticks++;
 	period_run(&m->tick, now, late);
-	history_tick(&m->recorder.history, &m->store.settings.config.retention, m->queries, now);
+	if (!m->recorder.history.db)
+		history_retry_open(&m->recorder.history, &m->store.settings.config.retention,
+				   m->queries, now);
 	save_tick(&m->store);
 	memory_tick(&m->memory, now.mono_ns);
 	(void)sd_event_source_set_time(source, plan_next_tick(m, now, period_ns) / 1000);

@@ -14,8 +14,9 @@
  * Pause between two tries to open the database. A try blocks the worker for at most 250 ms, the
  * timeout of the database lock.
  */
-#define RETRY_NS     (5 * NS_PER_S)
-#define CLOCK_STEP_S 10 /* smaller steps of the clock are not logged */
+#define RETRY_NS      (5 * NS_PER_S)
+#define FAILING_TICKS 3	 /* ticks in which the alert is reported after records were dropped */
+#define CLOCK_STEP_S  10 /* smaller steps of the clock are not logged */
 
 struct open_job {
 	/* must be the first member, because the worker returns a pointer to it */
@@ -28,19 +29,16 @@ struct open_job {
 };
 
 /* Returns true if the writer has opened another file since the last call. */
-static bool watch_file(struct history *history)
+static bool watch_file(struct history *history, const struct db_stats *stats)
 {
-	struct db_stats stats;
-	bool replaced;
+	bool replaced = stats->replaced != history->replaced_seen;
 
-	db_stats(history->db, &stats);
-	if (stats.set_aside != history->set_aside_seen)
+	if (stats->set_aside != history->set_aside_seen)
 		log_warning("%s: damaged (%s): set aside as %s; a new file begins", history->path,
-			    stats.set_aside_why, stats.set_aside_name);
-	replaced = stats.replaced != history->replaced_seen;
-	history->set_aside_seen = stats.set_aside;
-	history->replaced_seen = stats.replaced;
-	history->damaged = stats.damaged.n > 0;
+			    stats->set_aside_why, stats->set_aside_name);
+	history->set_aside_seen = stats->set_aside;
+	history->replaced_seen = stats->replaced;
+	history->damaged = stats->damaged.n > 0;
 	return replaced;
 }
 
@@ -56,11 +54,13 @@ static void append_clock(struct history *history, struct instant now)
 
 void history_open(struct history *history, const struct db_retention *retention, struct instant now)
 {
+	struct db_stats stats;
 	struct err err = {""};
 
 	if (db_open(history->path, retention, &history->db, &err) == 0) {
 		append_clock(history, now);
-		(void)watch_file(history);
+		db_stats(history->db, &stats);
+		(void)watch_file(history, &stats);
 		return;
 	}
 	history->db = NULL;
@@ -91,6 +91,7 @@ static void open_done(struct worker_job *job)
 {
 	struct open_job *open = (struct open_job *)job;
 	struct history *history = open->history;
+	struct db_stats stats;
 
 	history->opening = false;
 	history->db = open->db;
@@ -98,7 +99,8 @@ static void open_done(struct worker_job *job)
 		log_notice("%s is available again", history->path);
 		append_clock(history, clock_now());
 		history->replaced_seen = history->set_aside_seen = 0;
-		(void)watch_file(history);
+		db_stats(history->db, &stats);
+		(void)watch_file(history, &stats);
 		history->opened(history->userdata);
 	} else {
 		memcpy(history->error, open->err.msg, sizeof(history->error));
@@ -106,13 +108,11 @@ static void open_done(struct worker_job *job)
 	free(open);
 }
 
-void history_tick(struct history *history, const struct db_retention *retention,
-		  struct worker *worker, struct instant now)
+void history_retry_open(struct history *history, const struct db_retention *retention,
+			struct worker *worker, struct instant now)
 {
 	struct open_job *open;
 
-	if (history->db && watch_file(history))
-		history->opened(history->userdata);
 	if (history->db || history->opening || now.mono_ns < history->retry_ns)
 		return;
 	history->retry_ns = now.mono_ns + RETRY_NS;
@@ -234,8 +234,44 @@ void history_store_all(struct history *history, const struct alerts *alerts,
 			store_offer(history, offers_at(offers, i), /* vm= */ NULL);
 }
 
-static void store_vgpu(struct db *db, const struct host_gpu *gpu, const struct vgpu *v, bool gap,
-		       struct instant now)
+static void hold_failing(struct history *history, const struct db_stats *stats,
+			 struct alerts *alerts, int64_t ms)
+{
+	if (stats->dropped != history->dropped_seen) {
+		history->dropped_seen = stats->dropped;
+		history->failing_ticks = FAILING_TICKS;
+	}
+	if (history->failing_ticks == 0 && !stats->last_error)
+		return;
+	history->failing_ticks -= history->failing_ticks > 0;
+	alerts_hold(alerts, ALERT_HISTORY_FAILING, NULL, NULL, ms, "%s: %llu records lost: %s",
+		    history->path, (unsigned long long)stats->dropped,
+		    stats->last_message[0] ? stats->last_message : "the writer is too slow");
+}
+
+static void hold_conditions(void *userdata, struct alerts *alerts, struct instant now)
+{
+	struct history *history = userdata;
+	struct db_stats stats;
+
+	if (!history->db) {
+		alerts_hold(alerts, ALERT_HISTORY_FAILING, NULL, NULL, now.wall_ms, "%s",
+			    history->error);
+		return;
+	}
+	db_stats(history->db, &stats);
+	if (stats.damaged.n > 0)
+		alerts_hold(alerts, ALERT_HISTORY_DAMAGED, NULL, NULL, now.wall_ms,
+			    "damaged files of the history are set aside, the newest as %s; copy "
+			    "or remove them",
+			    stats.damaged.names[stats.damaged.n - 1]);
+	hold_failing(history, &stats, alerts, now.wall_ms);
+	if (watch_file(history, &stats))
+		history->opened(history->userdata);
+}
+
+static struct db_sample sample_of(const struct host_gpu *gpu, const struct vgpu *v, bool gap,
+				  struct instant now)
 {
 	struct db_sample sample = {
 		.ts_ms = now.wall_ms,
@@ -250,7 +286,7 @@ static void store_vgpu(struct db *db, const struct host_gpu *gpu, const struct v
 
 	memcpy(sample.vgpu, v->contract.id, sizeof(sample.vgpu));
 	memcpy(sample.gpu, gpu->config.name, sizeof(sample.gpu));
-	(void)db_append_sample(db, &sample);
+	return sample;
 }
 
 static void store_gpu(struct db *db, const struct host_gpu *gpu, bool gap, struct instant now)
@@ -264,12 +300,14 @@ static void store_gpu(struct db *db, const struct host_gpu *gpu, bool gap, struc
 		.vgpus = gpu->n_vgpus,
 		.gap = gap,
 	};
+	struct db_sample vgpus[POLICY_VGPUS_MAX];
+	int n = 0;
 
 	memcpy(sample.gpu, gpu->config.name, sizeof(sample.gpu));
-	(void)db_append_gpu_sample(db, &sample);
-	for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
+	for (const struct vgpu *v = gpu->vgpus; v && n < POLICY_VGPUS_MAX; v = v->next)
 		if (v->device)
-			store_vgpu(db, gpu, v, gap, now);
+			vgpus[n++] = sample_of(gpu, v, gap, now);
+	(void)db_append_samples(db, &sample, vgpus, n);
 }
 
 /* Logs a step of the wall clock, because it changes the times of all later rows. */
@@ -302,5 +340,6 @@ const struct observer history_observer = {
 	.alert = store_alert,
 	.silence = store_silence,
 	.offer = store_offer,
+	.conditions = hold_conditions,
 	.tick = store_tick,
 };

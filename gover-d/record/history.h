@@ -39,7 +39,10 @@ struct history {
 	int failing_ticks; /* number of further ticks in which this alert is reported */
 };
 
-/* Stores decisions, alerts, silences, offers and samples. Its userdata is the struct history. */
+/*
+ * Stores decisions, alerts, silences, offers and samples, and reports its alerts. If the file was
+ * set aside or replaced, logs it and calls opened(). Its userdata is the struct history.
+ */
 extern const struct observer history_observer;
 
 /* Opens the database at history->path. A failure is logged, and the daemon runs without history. */
@@ -48,11 +51,11 @@ void history_open(struct history *history, const struct db_retention *retention,
 /* Opens the database for reading. If this fails, logs the error and returns NULL. */
 struct db_reader *history_open_reader(const struct history *history);
 /*
- * If the database is not open, tries to open it every few seconds, in the worker. If it was set
- * aside or replaced, logs it and calls opened(). Call this function once a period.
+ * If the database is not open, tries to open it every few seconds, in the worker. Call this
+ * function once a period.
  */
-void history_tick(struct history *history, const struct db_retention *retention,
-		  struct worker *worker, struct instant now);
+void history_retry_open(struct history *history, const struct db_retention *retention,
+			struct worker *worker, struct instant now);
 /* Stores the alerts, silences and offers that are in force, because a new database has none. */
 void history_store_all(struct history *history, const struct alerts *alerts,
 		       const struct silences *silences, const struct offers *offers);

@@ -4,16 +4,12 @@
 
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "db/db.h"
 #include "gover-d/cap/gpus.h"
 #include "gover-d/diagnosis/diagnosis.h"
 #include "gover-d/record/memory-mark.h"
 #include "gover-d/tick/tick-alerts.h"
 #include "monitor/fps/fps.h"
 #include "monitor/igt.h"
-
-/* number of ticks in which the alert is reported after records were dropped */
-#define DB_FAILING_TICKS 3
 
 #define STALLED_NAMED 4 /* vGPUs that a text names */
 
@@ -330,34 +326,6 @@ void tick_alerts_gpu(struct tick *tick, const struct host_gpu *gpu, const struct
 			    offer->reason);
 }
 
-static void hold_history_conditions(struct tick *tick, int64_t ms)
-{
-	struct db_stats stats;
-
-	if (!tick->recorder->history.db) {
-		alerts_hold(tick->recorder->alerts, ALERT_HISTORY_FAILING, NULL, NULL, ms, "%s",
-			    tick->recorder->history.error);
-		return;
-	}
-	db_stats(tick->recorder->history.db, &stats);
-	if (stats.damaged.n > 0)
-		alerts_hold(tick->recorder->alerts, ALERT_HISTORY_DAMAGED, NULL, NULL, ms,
-			    "damaged files of the history are set aside, the newest as %s; copy "
-			    "or remove them",
-			    stats.damaged.names[stats.damaged.n - 1]);
-	if (stats.dropped != tick->recorder->history.dropped_seen) {
-		tick->recorder->history.dropped_seen = stats.dropped;
-		tick->recorder->history.failing_ticks = DB_FAILING_TICKS;
-	}
-	if (tick->recorder->history.failing_ticks > 0 || stats.last_error) {
-		tick->recorder->history.failing_ticks -= tick->recorder->history.failing_ticks > 0;
-		alerts_hold(tick->recorder->alerts, ALERT_HISTORY_FAILING, NULL, NULL, ms,
-			    "%s: %llu records lost: %s", tick->recorder->history.path,
-			    (unsigned long long)stats.dropped,
-			    stats.last_message[0] ? stats.last_message : "the writer is too slow");
-	}
-}
-
 /* Programs that belong to no vGPU. */
 static void hold_users_over_limit(struct tick *tick, struct instant now)
 {
@@ -428,7 +396,6 @@ void tick_alerts_host(struct tick *tick, struct instant now)
 
 	hold_fleet_conditions(tick, now);
 	hold_users_over_limit(tick, now);
-	hold_history_conditions(tick, now.wall_ms);
 	if (xalloc_marked(&marked_ms))
 		memory_mark_hold(tick->recorder->alerts, marked_ms, now.wall_ms);
 	if (tick->store->result < 0)

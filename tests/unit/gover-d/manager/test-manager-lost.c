@@ -453,7 +453,8 @@ static void start_with_broken_history(void)
 static void retry_after_a_minute(void)
 {
 	now.mono_ns += 60 * NS_PER_S;
-	history_tick(&m->recorder.history, &m->store.settings.config.retention, m->queries, now);
+	history_retry_open(&m->recorder.history, &m->store.settings.config.retention, m->queries,
+			   now);
 }
 
 static void wait_for_open(void)
@@ -510,12 +511,14 @@ TEST(a_failed_open_is_retried_after_a_delay)
 	start_with_broken_history();
 	m->recorder.history.error[0] = '\0';
 	/* The first retry needs no delay. */
-	history_tick(&m->recorder.history, &m->store.settings.config.retention, m->queries, now);
+	history_retry_open(&m->recorder.history, &m->store.settings.config.retention, m->queries,
+			   now);
 	assert_true(m->recorder.history.opening);
 	wait_for_open();
 	assert_null(m->recorder.history.db);
 	assert_non_null(strstr(m->recorder.history.error, "history.db"));
-	history_tick(&m->recorder.history, &m->store.settings.config.retention, m->queries, now);
+	history_retry_open(&m->recorder.history, &m->store.settings.config.retention, m->queries,
+			   now);
 	assert_false(m->recorder.history.opening);
 	delete_database();
 	retry_after_a_minute();
