@@ -56,7 +56,6 @@ struct api *api_new(struct changes *changes, const struct view *view, struct aut
 		for (const struct api_route *r = tables[i]; r->method; r++)
 			add_route(api, r->method, r->pattern);
 	add_route(api, "other", "none");
-	metrics_tally_begin(&api->tally, view->decisions);
 	return api;
 }
 
@@ -71,6 +70,14 @@ struct api *api_free(struct api *api)
 	free(api->routes);
 	free(api);
 	return NULL;
+}
+
+static void observe_decision(void *userdata, const struct decision *decision)
+{
+	struct api *api = userdata;
+
+	api->decision_counts[decision->kind]++;
+	api->has_decisions = true;
 }
 
 static void observe_alert(void *userdata, const struct alert *alert, enum alert_event event)
@@ -98,17 +105,17 @@ static void observe_tick(void *userdata, const struct host *host, bool gap, stru
 	struct api *api = userdata;
 
 	(void)host, (void)gap, (void)now;
-	metrics_tally_decisions(&api->tally, api->view->decisions);
 	api->version++;
-	api_events_tick(api);
+	if (api->followers || api->has_decisions)
+		api_events_tick(api);
 }
 
 /*
- * This observer has no callback for decisions: if a decision were encoded at once, its caps would
- * be written later. add_decisions() encodes new decisions before the next event or at the end of
- * the tick.
+ * This observer does not encode a decision at once, because its caps would be written later.
+ * add_decisions() encodes new decisions before the next event or at the end of the tick.
  */
 const struct observer api_observer = {
+	.decision = observe_decision,
 	.alert = observe_alert,
 	.offer = observe_offer,
 	.change = observe_change,

@@ -31,13 +31,15 @@ struct api {
 	const struct view *view;
 	struct events *events;
 	int64_t sent_decision;	    /* id of the last decision that was added to events */
+	bool has_decisions;	    /* decisions were recorded after it */
 	struct follower *followers; /* open event streams, newest first */
 	int n_followers;
 	struct authn *authn;
 	bool saving_tokens;	   /* tokens.json is being written */
 	struct api_parked *parked; /* requests that wait for the end of a change, oldest first */
 	bool resuming;		   /* api_resume() is running */
-	struct metrics_tally tally;
+	/* numbers of decisions by kind since the start of the daemon */
+	uint64_t decision_counts[DECISION_KINDS];
 	struct metrics_route *routes; /* the last one counts requests that match no route */
 	size_t n_routes;
 	/*

@@ -152,21 +152,6 @@ static void write_single(const struct out *out, const char *name, const char *ty
 	write_line(out, name, value, END);
 }
 
-void metrics_tally_begin(struct metrics_tally *tally, const struct decisions *decisions)
-{
-	*tally = (struct metrics_tally){.last_id = decisions_last_id(decisions)};
-}
-
-void metrics_tally_decisions(struct metrics_tally *tally, const struct decisions *decisions)
-{
-	const struct decision *d = decisions_after(decisions, tally->last_id);
-
-	for (; d; d = decisions_after(decisions, tally->last_id)) {
-		tally->counts[d->kind]++;
-		tally->last_id = d->id;
-	}
-}
-
 /* Values from which the metrics of the host are computed. */
 struct facts {
 	const struct view *view;
@@ -684,13 +669,13 @@ static void write_offers(const struct out *out, const struct offers *offers)
 	}
 }
 
-static void write_decisions(const struct out *out, const struct metrics_tally *tally)
+static void write_decisions(const struct out *out, const uint64_t *counts)
 {
 	write_head(out, "gover_decisions_total", "counter", "Number of decisions, by kind.");
 	for (int kind = 0; kind < DECISION_KINDS; kind++) {
-		if (kind >= POLICY_KINDS && tally->counts[kind] == 0)
+		if (kind >= POLICY_KINDS && counts[kind] == 0)
 			continue;
-		write_line(out, "gover_decisions_total", (double)tally->counts[kind], "kind",
+		write_line(out, "gover_decisions_total", (double)counts[kind], "kind",
 			   decision_kind_name((enum decision_kind)kind), END);
 	}
 }
@@ -859,7 +844,7 @@ static void write_lists(const struct out *out, const struct facts *facts)
 	write_alerts(out, view->alerts);
 	write_active(out, view->alerts);
 	write_offers(out, view->offers);
-	write_decisions(out, facts->source->tally);
+	write_decisions(out, facts->source->decision_counts);
 	write_hooks(out, view);
 	write_webhook(out, facts);
 	write_over_limit(out, &facts->fps);

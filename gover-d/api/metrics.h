@@ -16,21 +16,10 @@ enum metrics_format { METRICS_TEXT, METRICS_OPEN };
 enum metrics_format metrics_format_choose(const char *accept);
 const char *metrics_format_type(enum metrics_format format); /* value of the header Content-Type */
 
-/* Numbers of decisions by kind since the start of the daemon. */
-struct metrics_tally {
-	int64_t last_id; /* id of the last counted decision */
-	uint64_t counts[DECISION_KINDS];
-};
-
-/* Starts counting. Decisions recorded before this call are not counted. */
-void metrics_tally_begin(struct metrics_tally *tally, const struct decisions *decisions);
-/* Counts decisions since the last call. */
-void metrics_tally_decisions(struct metrics_tally *tally, const struct decisions *decisions);
-
 /* Values that the api provides for metrics. */
 struct metrics_source {
 	enum metrics_format format;
-	const struct metrics_tally *tally;
+	const uint64_t *decision_counts; /* by kind since the start of the daemon */
 	const struct metrics_route {
 		/* requests that match no route have method "other" and route "none" */
 		const char *method, *route;

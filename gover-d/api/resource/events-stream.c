@@ -169,6 +169,7 @@ static void add_decisions(struct api *api)
 		add(api, EVENTS_DECISION, encode_decision(d));
 		api->sent_decision = d->id;
 	}
+	api->has_decisions = false;
 }
 
 void api_events_add(struct api *api, enum events_kind kind, json_t *object)

@@ -28,13 +28,12 @@ static char *make_metrics(struct api *api, enum metrics_format format)
 	const struct tls *tls = authn_tls(api->authn);
 	struct metrics_source source = {
 		.format = format,
-		.tally = &api->tally,
+		.decision_counts = api->decision_counts,
 		.routes = api->routes,
 		.n_routes = api->n_routes,
 		.tls_expires_s = tls ? tls_expires_s(tls) : 0,
 	};
 
-	metrics_tally_decisions(&api->tally, api->view->decisions);
 	return metrics_write(api->view, &source);
 }
 

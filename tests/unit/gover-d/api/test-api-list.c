@@ -157,7 +157,7 @@ TEST(next_of_decisions_is_null_on_the_last_page)
 		};
 
 		strcpy(d.vgpu, i == 1 ? "b" : "a");
-		assert_non_null(decisions_add(manager->decisions, &d));
+		add_decided(&d);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		json_t *answer = ask_json(cases[i].line, NULL, 200);

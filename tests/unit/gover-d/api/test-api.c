@@ -74,7 +74,7 @@ static void add_decisions(int n)
 					   "from_pct", 50, "to_pct", 45, "read_back_pct"),
 		};
 
-		assert_non_null(decisions_add(manager->decisions, &decision));
+		add_decided(&decision);
 	}
 }
 

@@ -486,6 +486,12 @@ static inline void tick_api(void)
 	api_observer.tick(api, &manager->host, /* gap= */ false, clock_now());
 }
 
+/* Adds a decision and reports it to the API, as record_add() does. */
+static inline void add_decided(const struct decision *decision)
+{
+	api_observer.decision(api, decisions_add(manager->decisions, decision));
+}
+
 /* Sends a request such as "GET /v1/alerts?all=true" with @body (NULL: none). The reply is valid
  * until the next call. */
 static inline const struct api_reply *ask(const char *line, const char *body)

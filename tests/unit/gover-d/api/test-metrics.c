@@ -509,7 +509,7 @@ static void decide(enum decision_kind kind)
 {
 	struct decision decision = {.kind = kind, .numbers = json_object(), .moves = json_array()};
 
-	assert_non_null(decisions_add(manager->decisions, &decision));
+	add_decided(&decision);
 }
 
 TEST(decisions_no_longer_in_memory_are_counted)

@@ -74,7 +74,7 @@ static void add_decision(const char *why)
 		.moves = json_array(),
 	};
 
-	assert_non_null(decisions_add(manager->decisions, &decision));
+	add_decided(&decision);
 }
 
 TEST(decisions_and_changes_are_sent_in_order)
