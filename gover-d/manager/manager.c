@@ -188,7 +188,8 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 	if (!m->recorder.history.db)
 		history_retry_open(&m->recorder.history, &m->store.settings.config.retention,
 				   m->queries, now);
-	save_tick(&m->store);
+	if (save_is_due(&m->store))
+		save_tick(&m->store);
 	memory_tick(&m->memory, now.mono_ns);
 	(void)sd_event_source_set_time(source, plan_next_tick(m, now, period_ns) / 1000);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
@@ -366,6 +367,8 @@ static int add_observers(struct manager *m)
 		r = observers_add(&m->recorder.observers, &notify_observer, &m->notifier);
 	if (r >= 0)
 		r = observers_add(&m->recorder.observers, &history_observer, &m->recorder.history);
+	if (r >= 0)
+		r = observers_add(&m->recorder.observers, &save_observer, &m->store);
 	return r;
 }
 

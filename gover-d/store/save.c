@@ -270,9 +270,40 @@ static bool ids_run_out(const struct store *store)
 
 void save_tick(struct store *store)
 {
+	store->ids_checked = true;
 	if (store->result < 0 || ids_run_out(store))
 		save_soon(store);
 }
+
+static void observe_decision(void *userdata, const struct decision *decision)
+{
+	struct store *store = userdata;
+
+	(void)decision;
+	store->ids_checked = false;
+}
+
+static void observe_alert(void *userdata, const struct alert *alert, enum alert_event event)
+{
+	struct store *store = userdata;
+
+	(void)alert, (void)event;
+	store->ids_checked = false;
+}
+
+static void observe_offer(void *userdata, const struct offer *offer, const char *vm)
+{
+	struct store *store = userdata;
+
+	(void)offer, (void)vm;
+	store->ids_checked = false;
+}
+
+const struct observer save_observer = {
+	.decision = observe_decision,
+	.alert = observe_alert,
+	.offer = observe_offer,
+};
 
 void save_contracts(struct store *store, const struct save_request *request)
 {

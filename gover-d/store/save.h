@@ -34,6 +34,7 @@ struct store {
 	struct save_waiter *waiting;  /* requests that wait for the next save */
 	struct save_waiter *in_job;   /* requests that wait for the running save */
 	struct db_last_ids ids_saved; /* reserved ids: upper limit of the ids in use */
+	bool ids_checked;	      /* no id was given since save_tick() has checked them */
 };
 
 /* A request to save, with a change that is not in force yet, if there is one. */
@@ -52,9 +53,16 @@ struct save_request {
 void save_contracts(struct store *store, const struct save_request *request);
 /* Saves without a callback. */
 void save_soon(struct store *store);
+/* Learns that ids were given. The userdata of this observer is the store. */
+extern const struct observer save_observer;
+/* True if save_tick() has something to do. */
+static inline bool save_is_due(const struct store *store)
+{
+	return store->result < 0 || !store->ids_checked;
+}
 /*
  * Retries a failed save, and reserves further ids before the reserved ids are used up. Call this
- * function once a period.
+ * function in each period in which it is due.
  */
 void save_tick(struct store *store);
 /* Returns the stored form of @hold, a hold of @offer. */

@@ -48,6 +48,8 @@ static int set_up(void)
 	m.recorder.decisions = decisions_new(70);
 	m.recorder.alerts = alerts_new(80, NULL, NULL);
 	m.sales.offers = offers_new(90, NULL, NULL);
+	if (observers_add(&m.recorder.observers, &save_observer, &m.store) < 0)
+		return -1;
 	replies = 0;
 	last_result = 1;
 	if (sd_event_new(&m.event) < 0)
@@ -198,15 +200,14 @@ TEST(revisions_grow_even_if_the_clock_goes_back)
 
 static void add_decision(void)
 {
-	(void)decisions_add(m.recorder.decisions, &(struct decision){.kind = DECISION_SET,
-								     .numbers = json_object(),
-								     .moves = json_array()});
+	(void)record_add(&m.recorder, &(struct decision){.kind = DECISION_SET}, NULL, 0);
 }
 
 TEST(ids_are_saved_before_they_are_assigned)
 {
 	for (int i = 0; i < 5000; i++) {
-		save_tick(&m.store);
+		if (save_is_due(&m.store))
+			save_tick(&m.store);
 		while (m.store.running)
 			assert_true(sd_event_run(m.event, UINT64_C(10000000)) > 0);
 		add_decision();
@@ -228,7 +229,9 @@ TEST(the_file_is_not_written_while_saved_ids_suffice)
 	revision = m.store.revision;
 	for (int i = 0; i < 100; i++) {
 		add_decision();
+		assert_true(save_is_due(&m.store));
 		save_tick(&m.store);
+		assert_false(save_is_due(&m.store));
 		assert_false(m.store.running);
 	}
 	assert_int_equal(m.store.revision, revision);
