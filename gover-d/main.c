@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <systemd/sd-daemon.h>
+#include <systemd/sd-event.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -47,36 +48,46 @@ struct daemon {
 	struct authn *authn;
 	struct api *api;
 	struct http *http;
+	sd_event_source *timer; /* of check_authn() */
+	/* why the tokens or the certificate cannot be read; "": no problem */
+	char tokens_problem[ERR_MSG_MAX], certificate_problem[ERR_MSG_MAX];
 };
-
-static void tick_authn(void *userdata, const struct host *host, bool gap, struct instant now)
-{
-	struct daemon *d = userdata;
-
-	(void)host, (void)gap;
-	authn_tick(d->authn, manager_view(d->manager)->queries, now.mono_ns);
-}
 
 static void hold_authn_conditions(void *userdata, struct alerts *alerts, struct instant now)
 {
 	const struct daemon *d = userdata;
-	const struct tls *tls = authn_tls(d->authn);
-	const char *tokens = authn_tokens_problem(d->authn);
-	const char *certificate = tls ? tls_problem(tls) : NULL;
 
-	if (tokens)
+	if (d->tokens_problem[0])
 		alerts_hold(alerts, ALERT_TOKENS_UNREADABLE, NULL, NULL, now.wall_ms,
 			    "%s: all tokens are invalid until the file is repaired or removed",
-			    tokens);
-	if (certificate)
+			    d->tokens_problem);
+	if (d->certificate_problem[0])
 		alerts_hold(alerts, ALERT_CERTIFICATE_UNREADABLE, NULL, NULL, now.wall_ms,
-			    "the previous certificate stays in use: %s", certificate);
+			    "the previous certificate stays in use: %s", d->certificate_problem);
 }
 
 static const struct observer authn_observer = {
 	.conditions = hold_authn_conditions,
-	.tick = tick_authn,
 };
+
+/* Checks the files of the authentication once a period. The next tick reports what is found. */
+static int check_authn(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct daemon *d = userdata;
+	const struct view *view = manager_view(d->manager);
+	const struct tls *tls = authn_tls(d->authn);
+	const char *tokens, *certificate;
+
+	(void)usec;
+	authn_tick(d->authn, view->queries, clock_now().mono_ns);
+	tokens = authn_tokens_problem(d->authn);
+	certificate = tls ? tls_problem(tls) : NULL;
+	snprintf(d->tokens_problem, sizeof(d->tokens_problem), "%s", tokens ? tokens : "");
+	snprintf(d->certificate_problem, sizeof(d->certificate_problem), "%s",
+		 certificate ? certificate : "");
+	(void)sd_event_source_set_time_relative(source, (uint64_t)view->config->period_ms * 1000);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
 
 static int make_api(struct daemon *d, struct err *reterr)
 {
@@ -119,6 +130,10 @@ static int start(struct daemon *d, const struct config *config, bool dry_run, st
 			     d->authn, &d->http, reterr);
 	if (r < 0)
 		return r;
+	r = sd_event_add_time_relative(manager_event(d->manager), &d->timer, CLOCK_MONOTONIC, 0, 0,
+				       check_authn, d);
+	if (r < 0)
+		return err_fail(reterr, -r, "event loop: %s", strerror(-r));
 	begin_step();
 	return manager_start(d->manager, reterr);
 }
@@ -130,6 +145,7 @@ static struct daemon *daemon_free(struct daemon *d)
 	if (d->manager)
 		/* Stop the manager before api and http are freed: deferred replies need both. */
 		manager_stop(d->manager);
+	sd_event_source_unref(d->timer);
 	http_free(d->http);
 	api_free(d->api);
 	authn_free(d->authn);
