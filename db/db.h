@@ -189,14 +189,13 @@ struct db *db_close(struct db *db);
 struct db *db_close_within(struct db *db, uint64_t max_ns);
 
 /*
- * Each function copies one record to the queue and never blocks. Returns -ENOSPC if the queue is
- * full and the record is dropped, and -EINVAL if an id is not valid or a text has no NUL.
+ * Each function copies records to the queue and never blocks. Returns -ENOSPC if the queue is full
+ * and a record is dropped, and -EINVAL if an id is not valid or a text has no NUL.
  */
-int db_append_sample(struct db *db, const struct db_sample *row);
-int db_append_gpu_sample(struct db *db, const struct db_gpu_sample *row);
+
 /*
- * Appends the samples of a GPU and of its @n vGPUs in a tick. -EINVAL: one of them is invalid, and
- * none is appended. -ENOSPC: at least one is dropped.
+ * Appends the samples of a GPU (NULL: none) and of its @n vGPUs in a tick. -EINVAL: none of them is
+ * appended.
  */
 int db_append_samples(struct db *db, const struct db_gpu_sample *gpu, const struct db_sample *vgpus,
 		      int n);
@@ -390,7 +389,7 @@ int db_query_contracts(struct db_reader *reader, int64_t *ret_revision, char **r
 
 /*
  * Each function appends one record, never blocks, and returns the same errors as
- * db_append_sample(). Like samples, records of the first two functions are written up to five
+ * db_append_samples(). Like samples, records of the first two functions are written up to five
  * seconds later.
  */
 int db_append_ledger(struct db *db, const struct db_ledger *row);

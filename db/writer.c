@@ -692,8 +692,6 @@ static int append(struct db *db, enum record_kind kind, const void *record)
 	{                                                                \
 		return append(db, RECORD_##kind, row);                   \
 	}
-APPEND(sample, SAMPLE)
-APPEND(gpu_sample, GPU_SAMPLE)
 APPEND(decision, DECISION)
 APPEND(alert, ALERT)
 APPEND(tally, TALLY)
@@ -708,15 +706,16 @@ APPEND(audit, AUDIT)
 int db_append_samples(struct db *db, const struct db_gpu_sample *gpu, const struct db_sample *vgpus,
 		      int n)
 {
-	int r;
+	int r = 0;
 
-	if (!record_valid(RECORD_GPU_SAMPLE, gpu))
+	if (gpu && !record_valid(RECORD_GPU_SAMPLE, gpu))
 		return -EINVAL;
 	for (int i = 0; i < n; i++)
 		if (!record_valid(RECORD_SAMPLE, &vgpus[i]))
 			return -EINVAL;
 	pthread_mutex_lock(&db->lock);
-	r = push(db, RECORD_GPU_SAMPLE, gpu);
+	if (gpu)
+		r = push(db, RECORD_GPU_SAMPLE, gpu);
 	for (int i = 0; i < n; i++) {
 		int r_vgpu = push(db, RECORD_SAMPLE, &vgpus[i]);
 

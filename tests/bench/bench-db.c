@@ -130,7 +130,7 @@ static int write_history(int64_t hours, int64_t vgpus, double *ret_rate)
 			struct db_sample sample = make_sample(second, (int)i);
 
 			/* The end of this function checks that no sample was dropped. */
-			(void)db_append_sample(db, &sample);
+			(void)db_append_samples(db, NULL, &sample, 1);
 		}
 		db_commit(db);
 		wait_for_room(db);

@@ -63,7 +63,7 @@ static void make_random_rows(unsigned int seed)
 static bool write_rows(int from, int to)
 {
 	for (int i = from; i < to; i++) {
-		if (db_append_sample(db, &rows[i]) < 0)
+		if (db_append_samples(db, NULL, &rows[i], 1) < 0)
 			return false;
 		if (i + 1 == to || rows[i + 1].ts_ms != rows[i].ts_ms)
 			db_commit(db);

@@ -20,7 +20,7 @@ static void put_minutes(const char *vgpu, int64_t from_ms, int64_t to_ms)
 		struct db_gpu_sample gpu = {.ts_ms = ts_ms, .gpu = "gpu0", .util_pct = 50};
 
 		put_clock(ts_ms);
-		assert_int_equal(db_append_gpu_sample(db, &gpu), 0);
+		assert_int_equal(db_append_samples(db, &gpu, NULL, 0), 0);
 		put_sample(ts_ms, vgpu);
 		if (ts_ms % HOUR_MS == 0)
 			db_flush(db);
@@ -194,7 +194,7 @@ TEST(test_old_rows_of_an_idle_gpu_are_pruned_too)
 		struct db_gpu_sample gpu = {.ts_ms = START_MS + i * MINUTE_MS, .gpu = "gpu0"};
 
 		put_clock(gpu.ts_ms);
-		assert_int_equal(db_append_gpu_sample(db, &gpu), 0);
+		assert_int_equal(db_append_samples(db, &gpu, NULL, 0), 0);
 		db_commit(db);
 	}
 	close_db();
@@ -213,7 +213,7 @@ static void run_from(int64_t *boot_ms, int64_t from_ms, int64_t to_ms)
 
 		sample.sample.util = ms % HOUR_MS == 0 ? NAN : 0.75;
 		assert_int_equal(db_append_clock(db, ms, (uint64_t)*boot_ms * NS_PER_MS), 0);
-		assert_int_equal(db_append_sample(db, &sample), 0);
+		assert_int_equal(db_append_samples(db, NULL, &sample, 1), 0);
 		db_commit(db);
 		if (ms % HOUR_MS < MINUTE_MS)
 			db_flush(db);
@@ -333,7 +333,7 @@ TEST(test_samples_of_a_gpu_report_since_when_they_are_kept)
 		put_sample(START_MS + i * MINUTE_MS, "vm1");
 		put_sample(START_MS + i * MINUTE_MS, "vm2");
 		strcpy(other.gpu, "gpu1");
-		assert_int_equal(db_append_sample(db, &other), 0);
+		assert_int_equal(db_append_samples(db, NULL, &other, 1), 0);
 	}
 	close_db();
 	open_reader();

@@ -29,7 +29,7 @@ TEST(test_a_commit_writes_all_earlier_records)
 	for (int i = 0; i < 100; i++) {
 		struct db_sample sample = make_sample(START_MS + i, "vm1");
 
-		assert_int_equal(db_append_sample(db, &sample), 0);
+		assert_int_equal(db_append_samples(db, NULL, &sample, 1), 0);
 	}
 	db_commit(db);
 	for (int i = 0; i < DEADLINE_POLLS && stats_of().queued > 0; i++)
@@ -45,7 +45,7 @@ TEST(test_without_a_commit_records_are_written_later)
 {
 	struct db_sample sample = make_sample(START_MS, "vm1");
 
-	assert_int_equal(db_append_sample(db, &sample), 0);
+	assert_int_equal(db_append_samples(db, NULL, &sample, 1), 0);
 	for (int i = 0; i < DEADLINE_POLLS && stats_of().queued > 0; i++)
 		pause_ms(10);
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 1);
@@ -98,7 +98,7 @@ TEST(test_events_are_written_at_the_end_of_their_tick)
 		struct db_sample sample = make_sample(START_MS + 1000 * i, "vm1");
 
 		assert_int_equal(db_append_decision(db, &decision), 0);
-		assert_int_equal(db_append_sample(db, &sample), 0);
+		assert_int_equal(db_append_samples(db, NULL, &sample, 1), 0);
 		db_commit(db);
 		for (int j = 0; j < DEADLINE_POLLS && stats_of().queued > 0; j++)
 			pause_ms(10);
@@ -128,7 +128,7 @@ TEST(test_flush_waits_for_the_last_record)
 	for (int i = 0; i < 50; i++) {
 		struct db_sample sample = make_sample(START_MS + i, "vm1");
 
-		assert_int_equal(db_append_sample(db, &sample), 0);
+		assert_int_equal(db_append_samples(db, NULL, &sample, 1), 0);
 		db_flush(db);
 		assert_int_equal(stats_of().queued, 0);
 		assert_int_equal(get_sql("SELECT count(*) FROM sample"), i + 1);
@@ -140,7 +140,7 @@ TEST(test_close_writes_what_is_queued)
 	for (int i = 0; i < 5000; i++) {
 		struct db_sample sample = make_sample(START_MS + i, "vm1");
 
-		assert_int_equal(db_append_sample(db, &sample), 0);
+		assert_int_equal(db_append_samples(db, NULL, &sample, 1), 0);
 	}
 	assert_null(close_db());
 	assert_null(db_close(NULL));
@@ -164,8 +164,8 @@ TEST(test_values_that_are_not_valid_are_null)
 	sample.sample.busy_valid = sample.sample.fps_valid = sample.sample.p99_valid = false;
 	sample.target_fps = NAN;
 	sample.broken = true;
-	assert_int_equal(db_append_sample(db, &sample), 0);
-	assert_int_equal(db_append_gpu_sample(db, &gpu), 0);
+	assert_int_equal(db_append_samples(db, NULL, &sample, 1), 0);
+	assert_int_equal(db_append_samples(db, &gpu, NULL, 0), 0);
 	close_db();
 	assert_int_equal(
 		get_sql("SELECT count(*) FROM sample WHERE load_pct IS NULL AND"
@@ -190,12 +190,15 @@ TEST(test_invalid_records_are_rejected)
 	memset(decision.why, 'x', sizeof(decision.why)); /* no NUL */
 	assert_int_equal(db_append_decision(db, &decision), -EINVAL);
 	memset(sample.vgpu, 'x', sizeof(sample.vgpu));
-	assert_int_equal(db_append_sample(db, &sample), -EINVAL);
+	assert_int_equal(db_append_samples(db, NULL, &sample, 1), -EINVAL);
 	sample = make_sample(START_MS, "");
-	assert_int_equal(db_append_sample(db, &sample), -EINVAL);
+	assert_int_equal(db_append_samples(db, NULL, &sample, 1), -EINVAL);
+	gpu.ts_ms = START_MS; /* a valid row beside an invalid one is not appended either */
+	assert_int_equal(db_append_samples(db, &gpu, &sample, 1), -EINVAL);
+	gpu.ts_ms = -1;
 	sample = make_sample(-1, "vm1");
-	assert_int_equal(db_append_sample(db, &sample), -EINVAL);
-	assert_int_equal(db_append_gpu_sample(db, &gpu), -EINVAL);
+	assert_int_equal(db_append_samples(db, NULL, &sample, 1), -EINVAL);
+	assert_int_equal(db_append_samples(db, &gpu, NULL, 0), -EINVAL);
 	fill_text(key, sizeof(key), 'k');
 	fill_text(value, sizeof(value), 'v');
 	assert_int_equal(db_append_setting(db, key, "1"), -EINVAL);
@@ -211,12 +214,12 @@ TEST(test_a_vgpu_keeps_its_number_when_it_moves)
 {
 	struct db_sample sample = make_sample(START_MS, "vm1");
 
-	assert_int_equal(db_append_sample(db, &sample), 0);
+	assert_int_equal(db_append_samples(db, NULL, &sample, 1), 0);
 	sample = make_sample(START_MS, "vm2");
-	assert_int_equal(db_append_sample(db, &sample), 0);
+	assert_int_equal(db_append_samples(db, NULL, &sample, 1), 0);
 	sample = make_sample(START_MS + 1000, "vm1");
 	strcpy(sample.gpu, "gpu1");
-	assert_int_equal(db_append_sample(db, &sample), 0);
+	assert_int_equal(db_append_samples(db, NULL, &sample, 1), 0);
 	close_db();
 	assert_int_equal(get_sql("SELECT count(*) FROM vgpu"), 2);
 	assert_int_equal(get_sql("SELECT count(*) FROM sample, vgpu ON vgpu = num"
@@ -232,7 +235,7 @@ TEST(test_a_vgpu_that_moves_back_has_its_current_gpu)
 		struct db_sample sample = make_sample(START_MS + 1000 * (int64_t)i, "vm1");
 
 		snprintf(sample.gpu, sizeof(sample.gpu), "%s", gpus[i]);
-		assert_int_equal(db_append_sample(db, &sample), 0);
+		assert_int_equal(db_append_samples(db, NULL, &sample, 1), 0);
 	}
 	db_flush(db);
 	assert_int_equal(get_sql("SELECT count(*) FROM sample, vgpu ON vgpu = num"
@@ -375,7 +378,7 @@ TEST(test_a_full_queue_drops_and_counts)
 
 	while (refused < 10) {
 		struct db_sample sample = make_sample(START_MS + (int64_t)accepted, "vm1");
-		int r = db_append_sample(db, &sample);
+		int r = db_append_samples(db, NULL, &sample, 1);
 
 		assert_true(r == 0 || r == -ENOSPC);
 		accepted += r == 0;
@@ -514,7 +517,7 @@ static void put_ticks(int64_t *ts_ms, bool (*until)(const struct db_stats *stats
 			struct db_sample sample = make_sample(*ts_ms, "");
 
 			snprintf(sample.vgpu, sizeof(sample.vgpu), "vm%d", j);
-			assert_int_equal(db_append_sample(db, &sample), 0);
+			assert_int_equal(db_append_samples(db, NULL, &sample, 1), 0);
 		}
 		db_commit(db);
 		db_flush(db);

@@ -113,7 +113,7 @@ static inline void put_sample(int64_t ts_ms, const char *vgpu)
 {
 	struct db_sample sample = make_sample(ts_ms, vgpu);
 
-	assert_int_equal(db_append_sample(db, &sample), 0);
+	assert_int_equal(db_append_samples(db, NULL, &sample, 1), 0);
 	db_commit(db);
 }
 

@@ -246,7 +246,7 @@ static void append(const struct row *row)
 		.broken = row->broken,
 	};
 
-	assert_int_equal(db_append_sample(m->recorder.history.db, &sample), 0);
+	assert_int_equal(db_append_samples(m->recorder.history.db, NULL, &sample, 1), 0);
 }
 
 /* Loads the past as if @slots slots had passed since now. */

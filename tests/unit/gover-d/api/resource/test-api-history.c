@@ -125,7 +125,7 @@ static void add_samples(struct db_sample row)
 	row.target_fps = 60;
 	for (size_t v = 0; v < ARRAY_SIZE(ids); v++) {
 		strcpy(row.vgpu, ids[v]);
-		assert_int_equal(db_append_sample(manager->history.db, &row), 0);
+		assert_int_equal(db_append_samples(manager->history.db, NULL, &row, 1), 0);
 	}
 }
 
@@ -171,7 +171,7 @@ TEST(the_newest_sample_is_included)
 {
 	struct db_sample row = {.ts_ms = BEGIN_MS + 120000, .vgpu = "a", .gpu = "gpu0"};
 
-	assert_int_equal(db_append_sample(manager->history.db, &row), 0);
+	assert_int_equal(db_append_samples(manager->history.db, NULL, &row, 1), 0);
 	/* the query must wait until the writer thread has written the sample */
 	db_commit(manager->history.db);
 	expect_answer("/v1/vgpus/a/history", "1700000120", "1700000130", "10", 200,
@@ -444,7 +444,7 @@ TEST(the_load_of_a_gpu_is_the_sum_of_its_vgpus)
 		struct db_sample row = {
 			.ts_ms = BEGIN_MS + 500 * i, .vgpu = "half", .gpu = "gpu0", .cap_pct = 20};
 
-		assert_int_equal(db_append_sample(manager->history.db, &row), 0);
+		assert_int_equal(db_append_samples(manager->history.db, NULL, &row, 1), 0);
 	}
 	db_commit(manager->history.db);
 	answer = query_json("/v1/gpus/gpu0/load", "2023-11-14T22:13:20Z", "1700000060", "10");
