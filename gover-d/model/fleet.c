@@ -53,24 +53,6 @@ int fleet_migration_parse(const char *name, enum fleet_migration_state *ret_stat
 	return -EINVAL;
 }
 
-enum fleet_state fleet_state_at(const struct fleet *fleet, struct instant now)
-{
-	uint64_t ttl_ns = (uint64_t)fleet->report.ttl_s * NS_PER_S;
-
-	if (fleet->report.state == FLEET_UNKNOWN)
-		return FLEET_UNKNOWN;
-	return now.mono_ns >= fleet->reported.mono_ns + ttl_ns ? FLEET_GONE : fleet->report.state;
-}
-
-bool fleet_migrates(const struct fleet *fleet, struct instant now)
-{
-	enum fleet_state state = fleet_state_at(fleet, now);
-
-	return state != FLEET_UNKNOWN && state != FLEET_GONE &&
-	       (fleet->report.migrations[FLEET_REQUESTED] > 0 ||
-		fleet->migrations[FLEET_REQUESTED] > 0);
-}
-
 void fleet_remember(struct fleet *fleet, const char *vgpu, const char *gpu)
 {
 	struct fleet_asked *asked = &fleet->asked[fleet->n_asked++ % FLEET_ASKED_MAX];

@@ -103,9 +103,25 @@ struct fleet {
 };
 
 /* Returns the state at @now: that of the last report, or FLEET_GONE if its time is over. */
-enum fleet_state fleet_state_at(const struct fleet *fleet, struct instant now);
+static inline enum fleet_state fleet_state_at(const struct fleet *fleet, struct instant now)
+{
+	uint64_t ttl_ns = (uint64_t)fleet->report.ttl_s * NS_PER_S;
+
+	if (fleet->report.state == FLEET_UNKNOWN)
+		return FLEET_UNKNOWN;
+	return now.mono_ns >= fleet->reported.mono_ns + ttl_ns ? FLEET_GONE : fleet->report.state;
+}
+
 /* Returns true if gover-fleet runs at @now and has asked the cloud for a migration. */
-bool fleet_migrates(const struct fleet *fleet, struct instant now);
+static inline bool fleet_migrates(const struct fleet *fleet, struct instant now)
+{
+	enum fleet_state state = fleet_state_at(fleet, now);
+
+	return state != FLEET_UNKNOWN && state != FLEET_GONE &&
+	       (fleet->report.migrations[FLEET_REQUESTED] > 0 ||
+		fleet->migrations[FLEET_REQUESTED] > 0);
+}
+
 /* Remembers that the migration of @vgpu on @gpu was requested. */
 void fleet_remember(struct fleet *fleet, const char *vgpu, const char *gpu);
 /* Returns the GPU of a vGPU whose migration was requested; NULL: none was. */
