@@ -10,19 +10,13 @@
 #include "gover-d/config/config.h"
 #include "gover-d/model/host.h"
 
-#define DIAGNOSIS_TEXT_MAX    480
-#define DIAGNOSIS_FIX_MAX     240
-#define DIAGNOSIS_COMMAND_MAX 128
-
-struct diagnosis {
-	char text[DIAGNOSIS_TEXT_MAX];	     /* begins with the id of the vGPU */
-	char fix[DIAGNOSIS_FIX_MAX];	     /* "": there is nothing to fix */
-	char command[DIAGNOSIS_COMMAND_MAX]; /* "": there is nothing to do */
-};
-
-/* Composes the texts for @vgpu with @cause. PROMISE_NO_CAUSE: the cause is not known, or none. */
+/*
+ * Updates @diagnosis, which is that of the last period of @vgpu or empty. Call it after the promise
+ * was judged and before caps change. The cause may be kept from an earlier period: its words, its
+ * fix and its command are kept with it.
+ */
 void diagnose(const struct config *config, const struct host_gpu *gpu, const struct vgpu *vgpu,
-	      enum promise_cause cause, struct diagnosis *ret_diagnosis);
+	      struct diagnosis *diagnosis);
 
 /* Returns the state in REST: "kept", "broken", "unknown" or "missing". */
 const char *diagnosis_state_name(const struct vgpu *vgpu);

@@ -26,6 +26,7 @@ struct subject {
 #define SATURATED	0.95 /* share of the cap; the rest is the granularity of the slices */
 #define NEED_MARGIN	1.05 /* a cap of exactly the demand leaves no room for a heavier frame */
 #define ADD(d, ...)	text_append((d)->text, sizeof((d)->text), __VA_ARGS__)
+#define WHY(d, ...)	text_append((d)->why, sizeof((d)->why), __VA_ARGS__)
 #define FIX(d, ...)	snprintf((d)->fix, sizeof((d)->fix), __VA_ARGS__)
 #define COMMAND(d, ...) snprintf((d)->command, sizeof((d)->command), __VA_ARGS__)
 
@@ -41,7 +42,7 @@ static const char *gpu_of(const struct subject *s)
 
 static void add_telemetry_stale(const struct subject *s, struct diagnosis *d)
 {
-	ADD(d, "the busy time on GPU %s cannot be read, so gover-d moves no capacity", gpu_of(s));
+	WHY(d, "the busy time on GPU %s cannot be read, so gover-d moves no capacity", gpu_of(s));
 	FIX(d, "restore the reading of the busy time");
 	COMMAND(d, "gover-ctl doctor");
 }
@@ -50,7 +51,7 @@ static void add_gpu_stalled(const struct subject *s, struct diagnosis *d)
 {
 	const struct service_gpu *service = &s->gpu->promise.service;
 
-	ADD(d,
+	WHY(d,
 	    "GPU %s serves nothing: %d vGPUs with live programs stopped within %.1f s of each "
 	    "other, and no vGPU was served since",
 	    gpu_of(s), service->stalled, service->apart_s);
@@ -63,12 +64,12 @@ static void add_service_unknown(const struct subject *s, struct diagnosis *d)
 {
 	const struct service_vgpu *service = &s->vgpu->promise.service;
 
-	ADD(d,
+	WHY(d,
 	    "it has used no GPU time for %.0f s, and its program lives: ", service->track.silent_s);
 	if (service->ask == SERVICE_ASK_WAITS)
-		ADD(d, "the program waits for the GPU or for its display");
+		WHY(d, "the program waits for the GPU or for its display");
 	else
-		ADD(d, "it is unknown whether the program waits for its user, because the GPU has "
+		WHY(d, "it is unknown whether the program waits for its user, because the GPU has "
 		       "served no other vGPU since");
 	FIX(d, "if the program should work, look for a hang of the GPU in the log of the kernel");
 	COMMAND(d, "journalctl -k -n 50");
@@ -94,9 +95,9 @@ static void add_caps_not_enforced(const struct subject *s, struct diagnosis *d)
 {
 	const struct vgpu *other = heaviest_excess(s);
 
-	ADD(d, "the scheduler of GPU %s does not enforce the caps", gpu_of(s));
+	WHY(d, "the scheduler of GPU %s does not enforce the caps", gpu_of(s));
 	if (other)
-		ADD(d, " (vGPU %s uses %.0f %% of the GPU with a cap of %d %%)", other->contract.id,
+		WHY(d, " (vGPU %s uses %.0f %% of the GPU with a cap of %d %%)", other->contract.id,
 		    100 * other->row.sample.load, other->cap.pct);
 	FIX(d, "enable the vGPU scheduler of GPU %s", gpu_of(s));
 	COMMAND(d, "gover-ctl doctor");
@@ -106,9 +107,9 @@ static void add_guest_limit(const struct subject *s, struct diagnosis *d)
 {
 	const struct promise_track *t = &s->vgpu->promise.track;
 
-	ADD(d,
-	    "the guest is the limit, because it uses only %.1f %% of the GPU with a cap of %d %%",
-	    t->load_pct, s->vgpu->cap.pct);
+	WHY(d,
+	    "the guest is the limit, because it uses only %.1f %% of the GPU with a cap of %.0f %%",
+	    t->load_pct, t->allotted_pct);
 	FIX(d, "find the limit inside the guest: CPU, memory, network or a frame limiter; a larger "
 	       "cap does not help");
 	COMMAND(d, "gover-ctl history %s --from -10m", id_of(s));
@@ -116,7 +117,7 @@ static void add_guest_limit(const struct subject *s, struct diagnosis *d)
 
 static void add_foreign_cap(const struct subject *s, struct diagnosis *d)
 {
-	ADD(d, "another program set the cap to %d %%, and gover-d does not overwrite it",
+	WHY(d, "another program set the cap to %d %%, and gover-d does not overwrite it",
 	    s->vgpu->cap.pct);
 	FIX(d, "stop the other program, then release the vGPU");
 	COMMAND(d, "gover-ctl vgpu release %s", id_of(s));
@@ -125,13 +126,13 @@ static void add_foreign_cap(const struct subject *s, struct diagnosis *d)
 static void add_held(const struct subject *s, struct diagnosis *d)
 {
 	if (!s->vgpu->contract.held) {
-		ADD(d, "the driver does not keep the caps that are written, and the cap is %d %%",
+		WHY(d, "the driver does not keep the caps that are written, and the cap is %d %%",
 		    s->vgpu->cap.pct);
 		FIX(d, "see the alert write_failed");
 		COMMAND(d, "gover-ctl alerts");
 		return;
 	}
-	ADD(d, "an operator holds its cap at %d %%", s->vgpu->cap.pct);
+	WHY(d, "an operator holds its cap at %d %%", s->vgpu->cap.pct);
 	FIX(d, "release the vGPU");
 	COMMAND(d, "gover-ctl vgpu release %s", id_of(s));
 }
@@ -139,7 +140,7 @@ static void add_held(const struct subject *s, struct diagnosis *d)
 /* A program that does not use its whole cap is also limited by something else. */
 static bool uses_whole_cap(const struct subject *s)
 {
-	return s->vgpu->promise.track.load_pct >= SATURATED * s->vgpu->cap.pct;
+	return s->vgpu->promise.track.load_pct >= SATURATED * s->vgpu->promise.track.allotted_pct;
 }
 
 /* Returns the cap that the target needs, also above the contract; 0: unknown. */
@@ -173,19 +174,20 @@ static int sufficient_cap_pct(const struct subject *s, double need)
 
 static void add_contract_too_small(const struct subject *s, struct diagnosis *d)
 {
+	const struct promise_track *t = &s->vgpu->promise.track;
 	double need = need_pct(s), rate = reached_rate(s);
 	int cap_pct = sufficient_cap_pct(s, need);
 
 	if (s->terms.burst)
-		ADD(d, "even the whole GPU is too small for the target");
+		WHY(d, "even the whole GPU is too small for the target");
 	else
-		ADD(d, "its contract of %d %% of the GPU is too small for the target",
+		WHY(d, "its contract of %d %% of the GPU is too small for the target",
 		    s->terms.initial_cap_pct);
 	if (need > s->terms.initial_cap_pct)
-		ADD(d, ", which needs about %.0f %%", need);
+		WHY(d, ", which needs about %.0f %%", need);
 	else if (!uses_whole_cap(s))
-		ADD(d, ", and the guest limits it too, because it uses only %.0f %% of its cap",
-		    100 * s->vgpu->promise.track.load_pct / s->vgpu->cap.pct);
+		WHY(d, ", and the guest limits it too, because it uses only %.0f %% of its cap",
+		    100 * t->load_pct / t->allotted_pct);
 	if (cap_pct <= 100) {
 		FIX(d,
 		    "sell at least %d %% of the GPU, or lower the target to the %.6g %s that it "
@@ -205,19 +207,19 @@ static void add_contract_too_small(const struct subject *s, struct diagnosis *d)
 static void add_not_acting(const struct subject *s, struct diagnosis *d)
 {
 	if (s->gpu->traits.observes) {
-		ADD(d, "GPU %s is only observed, because backend %s cannot set caps", gpu_of(s),
+		WHY(d, "GPU %s is only observed, because backend %s cannot set caps", gpu_of(s),
 		    s->gpu->config.backend);
 		FIX(d, "move a vGPU to another GPU");
 		COMMAND(d, "gover-ctl vgpu list");
 		return;
 	}
 	if (s->gpu->mode == GPU_MODE_ACT) {
-		ADD(d, "gover-d runs with --dry-run and changes no cap");
+		WHY(d, "gover-d runs with --dry-run and changes no cap");
 		FIX(d, "start gover-d without --dry-run");
 		COMMAND(d, "systemctl cat gover-d");
 		return;
 	}
-	ADD(d, "GPU %s is in mode %s, in which gover-d changes no cap", gpu_of(s),
+	WHY(d, "GPU %s is in mode %s, in which gover-d changes no cap", gpu_of(s),
 	    gpu_mode_name(s->gpu->mode));
 	FIX(d, "let gover-d act on the GPU again");
 	COMMAND(d, "gover-ctl thaw %s", gpu_of(s));
@@ -225,7 +227,7 @@ static void add_not_acting(const struct subject *s, struct diagnosis *d)
 
 static void add_cap_write_failed(const struct subject *s, struct diagnosis *d)
 {
-	ADD(d, "a cap could not be written, so its cap stays at %d %%", s->vgpu->cap.pct);
+	WHY(d, "a cap could not be written, so its cap stays at %d %%", s->vgpu->cap.pct);
 	FIX(d, "remove the error that the log contains for each write");
 	COMMAND(d, "journalctl -u gover-d GOVER_VGPU=%s", id_of(s));
 }
@@ -235,10 +237,10 @@ static void add_gpu_overcommitted(const struct subject *s, struct diagnosis *d)
 	const struct promise_gpu *host = &s->gpu->promise;
 	const struct vgpu *move = diagnosis_best_move(s->gpu);
 
-	ADD(d, "the GPU is overcommitted, %s%.0f %% wanted (",
+	WHY(d, "the GPU is overcommitted, %s%.0f %% wanted (",
 	    host->wanted_pct > host->sure_pct + 1 ? "up to " : "", host->wanted_pct);
-	diagnosis_append_wants(s->gpu, d->text, sizeof(d->text));
-	ADD(d, ")%s",
+	diagnosis_append_wants(s->gpu, d->why, sizeof(d->why));
+	WHY(d, ")%s",
 	    host->spare_pct < s->gpu->traits.step_pct ? ", and no donor has a whole step left"
 						      : "");
 	if (move)
@@ -258,11 +260,11 @@ static int floor_pct(const struct subject *s, const struct vgpu *v)
 static void add_reason(const struct subject *s, const struct vgpu *v, struct diagnosis *d)
 {
 	if (v->contract.held)
-		ADD(d, "%s is held at %d %%", v->contract.id, v->cap.pct);
+		WHY(d, "%s is held at %d %%", v->contract.id, v->cap.pct);
 	else if (v->cap.pct - floor_pct(s, v) < s->gpu->traits.step_pct)
-		ADD(d, "%s is at its floor of %d %%", v->contract.id, floor_pct(s, v));
+		WHY(d, "%s is at its floor of %d %%", v->contract.id, floor_pct(s, v));
 	else
-		ADD(d, "%s needs its cap of %d %%", v->contract.id, v->cap.pct);
+		WHY(d, "%s needs its cap of %d %%", v->contract.id, v->cap.pct);
 }
 
 static void add_donors_at_floor(const struct subject *s, struct diagnosis *d)
@@ -270,12 +272,12 @@ static void add_donors_at_floor(const struct subject *s, struct diagnosis *d)
 	const struct vgpu *held = NULL, *floored = NULL;
 	int n = 0;
 
-	ADD(d, "no other vGPU can give a step of its cap");
+	WHY(d, "no other vGPU can give a step of its cap");
 	for (const struct vgpu *v = s->gpu->vgpus; v; v = v->next) {
 		if (v == s->vgpu || !v->device)
 			continue;
 		if (n++ < DONORS_NAMED) {
-			ADD(d, "%s", n == 1 ? ": " : ", ");
+			WHY(d, "%s", n == 1 ? ": " : ", ");
 			add_reason(s, v, d);
 		}
 		if (!held && v->contract.held)
@@ -284,7 +286,7 @@ static void add_donors_at_floor(const struct subject *s, struct diagnosis *d)
 			floored = v;
 	}
 	if (n > DONORS_NAMED)
-		ADD(d, " and %d others", n - DONORS_NAMED);
+		WHY(d, " and %d others", n - DONORS_NAMED);
 	if (held) {
 		FIX(d, "release %s", held->contract.id);
 		COMMAND(d, "gover-ctl vgpu release %s", held->contract.id);
@@ -302,7 +304,7 @@ static void add_policy_idle(const struct subject *s, struct diagnosis *d)
 	const char *policy = s->config->policy;
 	bool severe = s->gpu->view.conditions & POLICY_SEVERE_OVERLOAD;
 
-	ADD(d, "policy %s moves no capacity to it%s, although %d %% of the GPU is spare", policy,
+	WHY(d, "policy %s moves no capacity to it%s, although %d %% of the GPU is spare", policy,
 	    severe ? " while two or more vGPUs are overloaded" : "", s->gpu->promise.spare_pct);
 	if (strcmp(policy, "qos") == 0) {
 		FIX(d, "the last decisions show which vGPU the policy prefers");
@@ -315,7 +317,7 @@ static void add_policy_idle(const struct subject *s, struct diagnosis *d)
 
 static void add_adjusting(const struct subject *s, struct diagnosis *d)
 {
-	ADD(d, "gover-d is raising its cap (%d %% now)", s->vgpu->cap.pct);
+	WHY(d, "gover-d is raising its cap (%d %% now)", s->vgpu->cap.pct);
 	FIX(d, "wait: the next periods show whether the cap becomes sufficient");
 	COMMAND(d, "gover-ctl why %s", id_of(s));
 }
@@ -324,13 +326,13 @@ static void add_frames_missing(const struct subject *s, struct diagnosis *d)
 {
 	bool work = s->terms.counts_work;
 
-	ADD(d, "none of its programs reports %s, so the promise cannot be checked",
+	WHY(d, "none of its programs reports %s, so the promise cannot be checked",
 	    work ? "units of work" : "frames");
 	FIX(d, "start its programs with %s", work ? "libgover-cl.so" : "libgover-fps.so");
 	COMMAND(d, "gover-ctl vgpu show %s", id_of(s));
 }
 
-/* Each appends the cause to the text, and sets fix and command. */
+/* Each sets why, fix and command. */
 static void (*const causes[PROMISE_CAUSE_COUNT])(const struct subject *, struct diagnosis *) = {
 	[PROMISE_TELEMETRY_STALE] = add_telemetry_stale,
 	[PROMISE_GPU_STALLED] = add_gpu_stalled,
@@ -463,8 +465,34 @@ static void explain_missing(const struct subject *s, struct diagnosis *d)
 	COMMAND(d, "gover-ctl vgpu show %s", s->vgpu->contract.id);
 }
 
+static void explain_cause(const struct subject *s, enum promise_cause cause, struct diagnosis *d)
+{
+	bool kept = cause == d->cause && cause != s->vgpu->promise.found;
+
+	if (cause == PROMISE_NO_CAUSE || kept)
+		return;
+	*d = (struct diagnosis){.cause = cause};
+	causes[cause](s, d);
+}
+
+static void explain(const struct subject *s, enum promise_cause cause, struct diagnosis *d)
+{
+	d->text[0] = '\0';
+	if (!s->vgpu->promise.track.seen && cause == PROMISE_NO_CAUSE) {
+		ADD(d, "%s has no reading yet", id_of(s));
+		return;
+	}
+	add_service(s, d);
+	if (cause == PROMISE_NO_CAUSE)
+		ADD(d, " with a cap of %d %% (sold %d %%)", s->vgpu->cap.pct,
+		    s->terms.initial_cap_pct);
+	else
+		ADD(d, ": %s", d->why);
+	add_share(s, d);
+}
+
 void diagnose(const struct config *config, const struct host_gpu *gpu, const struct vgpu *vgpu,
-	      enum promise_cause cause, struct diagnosis *ret_diagnosis)
+	      struct diagnosis *diagnosis)
 {
 	const struct policy_terms terms = host_terms(gpu, &vgpu->contract);
 	const struct subject subject = {
@@ -475,23 +503,14 @@ void diagnose(const struct config *config, const struct host_gpu *gpu, const str
 		.unit = terms.counts_work ? "units/s" : "FPS",
 		.digits = terms.counts_work && terms.target_fps < 10 ? 2 : 1,
 	};
+	enum promise_cause cause = vgpu->promise.cause;
 
-	*ret_diagnosis = (struct diagnosis){.text = ""};
+	if (!vgpu->device || cause == PROMISE_NO_CAUSE)
+		*diagnosis = (struct diagnosis){.cause = PROMISE_NO_CAUSE};
 	if (!vgpu->device) {
-		explain_missing(&subject, ret_diagnosis);
+		explain_missing(&subject, diagnosis);
 		return;
 	}
-	if (!vgpu->promise.track.seen && cause == PROMISE_NO_CAUSE) {
-		ADD(ret_diagnosis, "%s has no reading yet", vgpu->contract.id);
-		return;
-	}
-	add_service(&subject, ret_diagnosis);
-	if (cause == PROMISE_NO_CAUSE) {
-		ADD(ret_diagnosis, " with a cap of %d %% (sold %d %%)", vgpu->cap.pct,
-		    subject.terms.initial_cap_pct);
-	} else {
-		ADD(ret_diagnosis, ": ");
-		causes[cause](&subject, ret_diagnosis);
-	}
-	add_share(&subject, ret_diagnosis);
+	explain_cause(&subject, cause, diagnosis);
+	explain(&subject, cause, diagnosis);
 }

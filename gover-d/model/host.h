@@ -16,6 +16,7 @@
 #include "db/db.h"
 #include "gover-d/model/contract.h"
 #include "gover-d/model/cap.h"
+#include "gover-d/model/diagnosis.h"
 #include "gpu/io.h"
 #include "monitor/monitor.h"
 #include "policy/policy.h"
@@ -94,7 +95,8 @@ struct vgpu {
 
 	/* --- tick/promises.c, policy/ --- */
 	struct promise_vgpu promise;
-	int64_t broken_since_ms; /* time since the promise is broken; 0: it is not broken */
+	int64_t broken_since_ms;    /* time since the promise is broken; 0: it is not broken */
+	struct diagnosis diagnosis; /* of the last tick; empty: no cause, or missing */
 	bool reported; /* its programs reported a rate in the last tick that was not late */
 
 	/* --- tick/ledger.c --- */

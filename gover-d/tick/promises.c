@@ -2,6 +2,7 @@
 /* Passes the facts of the host to policy/promise/. */
 #include <string.h>
 
+#include "gover-d/diagnosis/diagnosis.h"
 #include "gover-d/sale/selling.h"
 #include "gover-d/tick/promises.h"
 #include "gover-d/tick/round.h"
@@ -57,7 +58,17 @@ void promises_forget(struct vgpu *vgpu)
 {
 	memset(&vgpu->promise, 0, sizeof(vgpu->promise));
 	vgpu->broken_since_ms = 0;
+	memset(&vgpu->diagnosis, 0, sizeof(vgpu->diagnosis));
 	vgpu->reported = false;
+}
+
+/* A vGPU without a cause and an alarm is explained when a client asks: its words name no fix. */
+static void explain(const struct tick *tick, const struct host_gpu *gpu, struct vgpu *v)
+{
+	if (v->promise.cause != PROMISE_NO_CAUSE || v->promise.alarm)
+		diagnose(&tick->settings->config, gpu, v, &v->diagnosis);
+	else if (v->diagnosis.text[0])
+		memset(&v->diagnosis, 0, sizeof(v->diagnosis));
 }
 
 void promises_judge(struct tick *tick, struct host_gpu *gpu, struct instant now)
@@ -85,6 +96,7 @@ void promises_judge(struct tick *tick, struct host_gpu *gpu, struct instant now)
 			v->broken_since_ms = 0;
 		else if (v->promise.state == PROMISE_BROKEN && v->broken_since_ms == 0)
 			v->broken_since_ms = now.wall_ms;
+		explain(tick, gpu, v);
 	}
 }
 

@@ -97,13 +97,11 @@ static void hold_promise_broken(struct tick *tick, const struct host_gpu *gpu, c
 		[PROMISE_CRITICAL] = ALERT_CRITICAL,
 	};
 	enum promise_cause cause = v->promise.alarm_cause;
-	bool broken = v->promise.state == PROMISE_BROKEN;
-	struct diagnosis diagnosis;
+	const struct diagnosis *diagnosis = &v->diagnosis;
 
 	if (!v->promise.alarm)
 		return;
 	/* The text states the present service: after a fix, the old cause does not apply. */
-	diagnose(&tick->settings->config, gpu, v, broken ? cause : v->promise.cause, &diagnosis);
 	alerts_hold_condition(tick->recorder->alerts,
 			      &(struct alert_condition){
 				      .kind = ALERT_PROMISE_BROKEN,
@@ -111,9 +109,9 @@ static void hold_promise_broken(struct tick *tick, const struct host_gpu *gpu, c
 				      .vgpu = v,
 				      .severity = severities[promise_cause_urgency(cause)],
 				      .cause = promise_cause_name(cause),
-				      .next = diagnosis.command[0] ? diagnosis.command : NULL,
+				      .next = diagnosis->command[0] ? diagnosis->command : NULL,
 			      },
-			      ms, "%s", diagnosis.text);
+			      ms, "%s", diagnosis->text);
 }
 
 static void hold_vgpu_conditions(struct tick *tick, const struct host_gpu *host_gpu,

@@ -311,6 +311,12 @@ static double want_pct(const struct policy_params *params, const struct policy_g
 	return fmin(pct, ceiling_pct);
 }
 
+/* A cap that changed within the period has been in force for a part of it. */
+static double allotted_pct(const struct policy_vgpu *v)
+{
+	return v->sample.util > 0 ? 100 * v->sample.load / v->sample.util : v->cap_pct;
+}
+
 static void read_demand(const struct policy_params *params, const struct policy_gpu *gpu,
 			const struct policy_vgpu *v, struct promise_vgpu *vgpu,
 			struct promise_gpu *host)
@@ -323,6 +329,7 @@ static void read_demand(const struct policy_params *params, const struct policy_
 	if (v->sample.dt_s > 0 && v->sample.busy_valid) {
 		pct = want_pct(params, gpu, v, &estimated);
 		approach(&t->load_pct, 100 * v->sample.load, weight);
+		approach(&t->allotted_pct, allotted_pct(v), weight);
 		approach(&t->want_pct, pct, weight);
 		approach(&t->sure_pct, estimated ? 100 * v->sample.load : pct, weight);
 		t->seen = true;
@@ -397,8 +404,10 @@ static void count(const struct promise_limits *limits, const struct cause_facts 
 	enum promise_cause cause = bad ? find_cause(facts) : PROMISE_NO_CAUSE;
 	bool guest = cause == PROMISE_GUEST_LIMIT;
 
+	vgpu->found = cause;
 	approach(&t->bad, bad, weight_of(dt_s, MEAN_S));
-	for (int i = PROMISE_NO_CAUSE + 1; i < PROMISE_CAUSE_COUNT && bad; i++)
+	/* In good time too, so that a new break does not begin with the cause of an older one. */
+	for (int i = PROMISE_NO_CAUSE + 1; i < PROMISE_CAUSE_COUNT; i++)
 		approach(&t->weight[i], i == (int)cause, weight_of(dt_s, CAUSE_S));
 	burn_add(&t->burn[PROMISE_HOST], limits, dt_s, bad && !guest ? dt_s : 0);
 	burn_add(&t->burn[PROMISE_GUEST], limits, dt_s, guest ? dt_s : 0);
@@ -444,6 +453,7 @@ static void judge(const struct promise_limits *limits, const struct cause_facts 
 	double dt_s = facts->view->sample.dt_s;
 	bool unread = dt_s <= 0 && facts->host->telemetry_valid;
 
+	vgpu->found = PROMISE_NO_CAUSE;
 	if (dt_s > 0 && missing == PROMISE_NO_CAUSE)
 		count(limits, facts, vgpu);
 	else if (dt_s > 0 && missing == PROMISE_FRAMES_MISSING)
@@ -455,10 +465,10 @@ static void judge(const struct promise_limits *limits, const struct cause_facts 
 	vgpu->cause = PROMISE_NO_CAUSE;
 	if (missing != PROMISE_NO_CAUSE) {
 		vgpu->state = PROMISE_UNKNOWN;
-		vgpu->cause = missing;
+		vgpu->cause = vgpu->found = missing;
 	} else if (is_stalled(facts)) {
 		vgpu->state = PROMISE_BROKEN;
-		vgpu->cause = PROMISE_GPU_STALLED;
+		vgpu->cause = vgpu->found = PROMISE_GPU_STALLED;
 	} else if (is_broken_now(facts->view, vgpu)) {
 		vgpu->state = PROMISE_BROKEN;
 		vgpu->cause = heaviest_cause(&vgpu->track, burns(&vgpu->track.burn[PROMISE_HOST]));

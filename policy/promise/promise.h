@@ -97,8 +97,9 @@ struct promise_track {
 	double weight[PROMISE_CAUSE_COUNT]; /* how often each cause applied lately, 0 to 1 */
 	double bad;			    /* share of bad time lately, 0 to 1 */
 	/* The members below are means of the last seconds. */
-	bool seen;		   /* load_pct and want_pct are valid */
+	bool seen;		   /* load_pct, allotted_pct and want_pct are valid */
 	double load_pct;	   /* share of the GPU in use */
+	double allotted_pct;	   /* cap in the same periods */
 	double want_pct, sure_pct; /* demand, at most the ceiling; the measured part of it */
 	bool rate_seen;
 	double rate;
@@ -116,7 +117,9 @@ struct promise_vgpu {
 	/* out */
 	enum promise_state state;
 	enum promise_cause cause; /* why it is broken or unknown; PROMISE_NO_CAUSE: it is kept */
-	bool alarm;		  /* too much bad time in a window */
+	/* The cause in this period; PROMISE_NO_CAUSE: none, or not judged. @cause may be older. */
+	enum promise_cause found;
+	bool alarm; /* too much bad time in a window */
 	/* Bad time of the host has priority. PROMISE_NO_CAUSE: no alarm, or the cause is unknown */
 	enum promise_cause alarm_cause;
 };

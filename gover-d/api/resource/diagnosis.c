@@ -44,6 +44,12 @@ static json_t *encode_wants(const struct host_gpu *gpu)
 	return list;
 }
 
+/* The other numbers are of the last tick: a cap that changed since then belongs to none of them. */
+static int shown_cap_pct(const struct vgpu *v)
+{
+	return v->diagnosis.text[0] ? v->sampled_cap_pct : v->cap.pct;
+}
+
 /* Adds the means of the last seconds. */
 static void add_numbers(json_t *o, const struct host_gpu *gpu, const struct vgpu *v)
 {
@@ -54,7 +60,7 @@ static void add_numbers(json_t *o, const struct host_gpu *gpu, const struct vgpu
 	encode_add_rate(o, "fps", "rate", terms.counts_work,
 			v->device && t->rate_seen ? t->rate : NAN);
 	encode_add_rate(o, "target_fps", "target_rate", terms.counts_work, terms.target_fps);
-	json_encode_add(o, "cap_pct", v->device ? json_integer(v->cap.pct) : json_null());
+	json_encode_add(o, "cap_pct", v->device ? json_integer(shown_cap_pct(v)) : json_null());
 	json_encode_add(o, "initial_cap_pct", json_integer(terms.initial_cap_pct));
 	json_encode_add(o, "load_pct", json_encode_number(seen ? t->load_pct : NAN));
 	json_encode_add(o, "wanted_pct", json_encode_number(seen ? t->want_pct : NAN));
@@ -103,12 +109,13 @@ static json_t *encode_migration(const struct decisions *decisions, const char *v
 static json_t *encode_diagnosis(const struct view *view, const struct host_gpu *gpu,
 				const struct vgpu *v)
 {
-	enum promise_cause cause = v->device ? v->promise.cause : PROMISE_NO_CAUSE;
-	const char *name = promise_cause_name(cause);
+	struct diagnosis d = v->diagnosis;
+	const char *name;
 	json_t *o = json_object();
-	struct diagnosis d;
 
-	diagnose(view->config, gpu, v, cause, &d);
+	if (!d.text[0]) /* it is missing, or no tick has explained it yet */
+		diagnose(view->config, gpu, v, &d);
+	name = promise_cause_name(d.cause);
 	json_encode_add(o, "vgpu", json_string(v->contract.id));
 	json_encode_add(o, "gpu", json_string(gpu->config.name));
 	json_encode_add(o, "vm", json_encode_name(v->contract.vm));

@@ -434,3 +434,101 @@ TEST(a_gpu_without_vgpus_that_cannot_be_listed_has_no_telemetry)
 	tick(10); /* the readings of its vGPU show that the GPU works */
 	assert_null(find_active_alert(ALERT_TELEMETRY_STALE, ""));
 }
+
+/* --- the diagnosis --- */
+
+/* vGPU a draws 1.2 frames per second for each percent of the GPU: it needs 50 % for its target. */
+static void start_drawing(int initial_cap_pct)
+{
+	struct contract contract = contract_of("a", initial_cap_pct);
+
+	contract.terms.target_fps = 60;
+	start();
+	assert_int_equal(add(contract), 0);
+	device("a")->draws = true;
+	device("a")->demand = 0.5;
+}
+
+static void draw(int periods)
+{
+	while (periods-- > 0) {
+		int cap_pct = device("a")->cap_pct;
+
+		device("a")->fps = 1.2 * (cap_pct < 50 ? cap_pct : 50);
+		tick(1);
+	}
+}
+
+static bool advises(const char *command)
+{
+	return strcmp(vgpu("a")->diagnosis.command, command) == 0;
+}
+
+TEST(the_advice_is_the_same_until_the_right_fix_has_worked)
+{
+	start_drawing(30);
+	draw(30);
+	assert_true(advises("gover-ctl vgpu set a --cap 53"));
+	assert_int_equal(set_initial_cap("a", 53), 0);
+	assert_true(advises("gover-ctl vgpu set a --cap 53"));
+	for (int s = 0; s < 20 && vgpu("a")->promise.state == PROMISE_BROKEN; s++) {
+		if (vgpu("a")->promise.cause == PROMISE_CONTRACT_TOO_SMALL)
+			assert_true(advises("gover-ctl vgpu set a --cap 53"));
+		draw(1);
+	}
+	assert_int_equal(vgpu("a")->promise.state, PROMISE_KEPT);
+	assert_true(advises(""));
+}
+
+TEST(a_released_vgpu_is_not_explained_by_a_driver_that_loses_caps)
+{
+	start_drawing(60);
+	draw(5);
+	assert_int_equal(hold("a", 20), 0);
+	draw(15);
+	assert_true(advises("gover-ctl vgpu release a"));
+	assert_int_equal(release("a"), 0);
+	for (int s = 0; s < 20; s++) {
+		assert_null(strstr(vgpu("a")->diagnosis.text, "driver"));
+		draw(1);
+	}
+}
+
+TEST(a_limit_of_the_guest_is_stated_with_its_own_numbers)
+{
+	start_drawing(60);
+	draw(5);
+	device("a")->demand = 0.15;
+	for (int s = 0; s < 15; s++) {
+		device("a")->fps = 18;
+		tick(1);
+	}
+	assert_int_equal(vgpu("a")->promise.cause, PROMISE_GUEST_LIMIT);
+	device("a")->demand = 0.5;
+	assert_int_equal(hold("a", 26), 0);
+	for (int s = 0; s < 20; s++) {
+		const struct diagnosis *d = &vgpu("a")->diagnosis;
+
+		draw(1);
+		if (d->cause == PROMISE_GUEST_LIMIT)
+			assert_non_null(strstr(d->text, "with a cap of 60 %"));
+	}
+	assert_int_equal(vgpu("a")->promise.cause, PROMISE_HELD);
+}
+
+TEST(a_new_break_does_not_begin_with_the_cause_of_an_older_one)
+{
+	start_drawing(60);
+	draw(5);
+	assert_int_equal(hold("a", 20), 0);
+	draw(15);
+	assert_int_equal(vgpu("a")->promise.cause, PROMISE_HELD);
+	assert_int_equal(release("a"), 0);
+	draw(60);
+	assert_int_equal(vgpu("a")->promise.state, PROMISE_KEPT);
+	device("a")->demand = 0.15;
+	device("a")->fps = 18;
+	while (vgpu("a")->promise.state == PROMISE_KEPT)
+		tick(1);
+	assert_int_equal(vgpu("a")->promise.cause, PROMISE_GUEST_LIMIT);
+}
