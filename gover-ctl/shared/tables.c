@@ -457,6 +457,19 @@ static enum ctl_exit choose_sort(struct listing *listing, const char *given)
 }
 
 /*
+ * Notations of other selectors, such as "KEY in (A,B)", "KEY>1" and "KEY=~TEXT", would be taken for
+ * a key or a value that no label has.
+ */
+static bool is_other_notation(const char *key)
+{
+	const char *end = key + strcspn(key, "=");
+
+	if (end > key && end[-1] == '!')
+		end--;
+	return strcspn(key, " \t()<>!~|&;'\"") < (size_t)(end - key) || strncmp(end, "=~", 2) == 0;
+}
+
+/*
  * Copies the next term of @selector to @term. Returns the rest of the selector, NULL if the term is
  * not valid.
  */
@@ -472,7 +485,7 @@ static const char *next_term(const char *selector, char term[LABEL_MAX])
 	key += key[0] == '!';
 	if (key[0] == '\0' || key[0] == '=' || key[0] == '!' || (key != term && strchr(key, '=')))
 		return NULL;
-	if (selector[length] == ',' && selector[length + 1] == '\0')
+	if (is_other_notation(key) || (selector[length] == ',' && selector[length + 1] == '\0'))
 		return NULL;
 	return selector + length + (selector[length] == ',');
 }

@@ -60,6 +60,7 @@ exits 2 "-o: value missing" vgpu list -o
 exits 2 "-x: unknown option" vgpu list -x
 exits 2 "allowed: vgpu, gpu, vm, promise, sold" vgpu list --sort size
 exits 2 "--selector 'a,,b': not allowed (allowed: KEY=VALUE" vgpu list --selector a,,b
+exits 2 "--selector 'team in (a,b)': not allowed (allowed: KEY=VALUE" vgpu list -l 'team in (a,b)'
 exits 2 "--selector: unknown option" alerts --selector a
 exits 2 "did you mean --label" vgpu set a --lable x=y
 exits 2 "did you mean overload_pct" policy set overlod_pct=90

@@ -79,6 +79,7 @@ TEST(labels_select_rows)
 		{"tenant=blue,row=8", ""},
 		{"tenant!=blue,tenant!=red", "a\n"},
 		{"row=", ""},
+		{"tenant==~blue", ""}, /* a value may contain every character but the comma */
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -94,8 +95,24 @@ TEST(bad_options_are_rejected_before_the_request)
 	static const struct {
 		const char *sort, *selector;
 	} rows[] = {
-		{"size", NULL}, {"", NULL},   {"-", NULL}, {NULL, "a,"},  {NULL, ",a"},
-		{NULL, "a,,b"}, {NULL, "=b"}, {NULL, "!"}, {NULL, "!=b"}, {NULL, "!a=b"},
+		{"size", NULL},
+		{"", NULL},
+		{"-", NULL},
+		{NULL, "a,"},
+		{NULL, ",a"},
+		{NULL, "a,,b"},
+		{NULL, "=b"},
+		{NULL, "!"},
+		{NULL, "!=b"},
+		{NULL, "!a=b"},
+		{NULL, "tenant in (blue,red)"},
+		{NULL, "tenant notin (blue)"},
+		{NULL, "tenant exists"},
+		{NULL, "row>6"},
+		{NULL, "tenant=~blue|red"},
+		{NULL, "tenant!~blue"},
+		{NULL, "tenant = blue"},
+		{NULL, "tenant=blue, row=7"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
