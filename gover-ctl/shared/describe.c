@@ -15,6 +15,14 @@ static const char *comma(const char *text)
 	return text[0] ? ", " : "";
 }
 
+const char *describe_selling(const json_t *gpu)
+{
+	const char *setting = field_text(gpu, "selling");
+	bool paused = strcmp(setting, "on") == 0 && field_text(gpu, "no_sale_reason")[0];
+
+	return paused ? DESCRIBE_PAUSED : setting;
+}
+
 void describe_time(const char *time, char text[DESCRIBE_MAX])
 {
 	const char *dot = strchr(time, '.');

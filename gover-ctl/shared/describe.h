@@ -37,6 +37,13 @@ void describe_moves(const json_t *decision, char text[DESCRIBE_MAX]);
 /* Lists the inputs of a decision: "u_pct 97.3, unused_pct 20"; "": no inputs. */
 void describe_numbers(const json_t *decision, char text[DESCRIBE_MAX]);
 
+#define DESCRIBE_PAUSED "paused"
+/*
+ * Returns whether a GPU sells vGPUs: "on", "off" or DESCRIBE_PAUSED, if selling is on and nothing
+ * is sold now.
+ */
+const char *describe_selling(const json_t *gpu);
+
 /* Formats a time without its fraction of a second: "2026-11-20T18:49:56Z". */
 void describe_time(const char *time, char text[DESCRIBE_MAX]);
 

@@ -80,15 +80,20 @@ static void print_history(const struct writer *writer, const json_t *history)
 			    error[0] ? ": " : "", error);
 }
 
-/* Prints why the busy times of a GPU are unknown. */
+/* Prints why the busy times of a GPU are unknown, and why nothing is sold although selling is on.
+ */
 static void print_problems(const struct writer *writer, const json_t *gpus)
 {
 	const json_t *gpu;
 	size_t i;
 
-	json_array_foreach (gpus, i, gpu)
+	json_array_foreach (gpus, i, gpu) {
 		if (field_text(gpu, "problem")[0])
 			writer_paragraph(writer, "", INDENT, field_text(gpu, "problem"));
+		if (strcmp(describe_selling(gpu), DESCRIBE_PAUSED) == 0)
+			writer_paragraph(writer, "nothing is sold: ", INDENT,
+					 field_text(gpu, "no_sale_reason"));
+	}
 }
 
 void status_print(struct ctl *ctl, const json_t *host)

@@ -55,6 +55,11 @@ static void gpu_telemetry(const json_t *gpu, char text[WRITER_CELL_MAX])
 		 age);
 }
 
+static void gpu_selling(const json_t *gpu, char text[WRITER_CELL_MAX])
+{
+	snprintf(text, WRITER_CELL_MAX, "%s", describe_selling(gpu));
+}
+
 static enum writer_colour gpu_telemetry_colour(const json_t *gpu)
 {
 	return field_true(gpu, "telemetry_valid") ? WRITER_PLAIN : WRITER_RED;
@@ -69,7 +74,7 @@ static const struct writer_column gpu_columns[] = {
 	COLUMN("GPU", "name", TEXT),
 	COLUMN("BACKEND", "backend", TEXT),
 	{.head = "MODE", .key = "mode", .format = WRITER_TEXT, .colour = gpu_mode_colour},
-	COLUMN("SELLING", "selling", TEXT),
+	{.head = "SELLING", .cell = gpu_selling},
 	COLUMN_IF(ANY, "SHARING", "sharing", TEXT),
 	{.head = "VGPUS", .cell = gpu_count},
 	COLUMN("BUSY%", "util_pct", TENTH),

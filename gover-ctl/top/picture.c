@@ -487,7 +487,7 @@ static void draw_gpu(struct canvas *canvas, const json_t *gpu)
 		   " busy %3s %%  caps %.0f %%, free %.0f %%  sold %.0f %% (%.2f x)  selling %s",
 		   number(util, 0, text), field_number(gpu, "sum_cap_pct"),
 		   field_number(gpu, "free_pct"), field_number(gpu, "sum_initial_cap_pct"),
-		   field_number(gpu, "overbooking_ratio"), field_text(gpu, "selling"));
+		   field_number(gpu, "overbooking_ratio"), describe_selling(gpu));
 	if (!field_true(gpu, "telemetry_valid")) {
 		set_colour(canvas, WRITER_RED);
 		canvas_put(canvas, "  telemetry stale");

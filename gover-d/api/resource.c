@@ -20,6 +20,7 @@
 #include "gover-d/record/encode.h"
 #include "gover-d/record/history.h"
 #include "gover-d/sale/offers.h"
+#include "gover-d/sale/selling.h"
 #include "gover-d/util/json.h"
 #include "monitor/fps/fps.h"
 
@@ -67,6 +68,13 @@ static const char *truth_of(const struct host_gpu *gpu)
 	return name ? name : "";
 }
 
+static json_t *encode_no_sale_reason(const struct view *view, const struct host_gpu *gpu)
+{
+	struct err why;
+
+	return selling_is_stopped(view->sales, gpu, &why) ? json_encode_text(why.msg) : json_null();
+}
+
 json_t *resource_encode_gpu(const struct view *view, const struct host_gpu *gpu, struct instant now)
 {
 	static const char *const shares[] = {
@@ -87,6 +95,7 @@ json_t *resource_encode_gpu(const struct view *view, const struct host_gpu *gpu,
 	json_encode_add(o, "backend", json_string(gpu->config.backend));
 	json_encode_add(o, "mode", json_string(gpu_mode_name(gpu->mode)));
 	json_encode_add(o, "selling", json_string(gpu->selling ? "on" : "off"));
+	json_encode_add(o, "no_sale_reason", encode_no_sale_reason(view, gpu));
 	json_encode_add(o, "step_pct", json_integer(gpu->traits.step_pct));
 	json_encode_add(o, "floor_pct", json_integer(gpu->traits.floor_pct));
 	json_encode_add(o, "unit", json_string(units[host_gpu_unit(gpu, NULL)]));

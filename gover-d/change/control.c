@@ -86,7 +86,9 @@ static int apply_gpu(struct changes *changes, struct change *change, struct err 
 	if (offer && offer->life.state == OFFER_OPEN &&
 	    (!gpu->selling || gpu->mode != GPU_MODE_ACT))
 		offers_end(changes->sales->offers, offer, OFFER_CLOSED, now,
-			   "an operator stopped selling on GPU %s", change->subject.gpu);
+			   "an operator set GPU %s to %s%s", change->subject.gpu,
+			   gpu->selling ? "mode " : "selling off",
+			   gpu->selling ? gpu_mode_name(gpu->mode) : "");
 	return 0;
 }
 

@@ -348,6 +348,7 @@ static void set_view(struct manager *m)
 		.alerts = m->recorder.alerts,
 		.silences = &m->recorder.silences,
 		.offers = m->sales.offers,
+		.sales = &m->sales,
 		.history = &m->recorder.history,
 		.frames = &m->caps.frames,
 		.hook_stats = hooks_stats(m->notifier.hooks),

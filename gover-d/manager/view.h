@@ -18,6 +18,7 @@ struct view {
 	const struct alerts *alerts;
 	const struct silences *silences;
 	const struct offers *offers;
+	const struct sales *sales;
 	const struct history *history;
 	const struct frames *frames;
 	const struct hook_stats *hook_stats; /* indexed by enum hook */

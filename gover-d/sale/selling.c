@@ -22,8 +22,14 @@ static bool is_off(const struct sales *sales, const struct host_gpu *gpu, struct
 static bool is_not_acting(const struct sales *sales, const struct host_gpu *gpu,
 			  struct err *ret_why)
 {
-	(void)err_fail(ret_why, EPERM, "gover-d does not act on GPU %s", gpu->config.name);
-	return sales->settings->dry_run || (gpu->mode != GPU_MODE_ACT && !gpu->traits.observes);
+	bool acts = gpu->mode == GPU_MODE_ACT || gpu->traits.observes;
+
+	if (sales->settings->dry_run)
+		(void)err_fail(ret_why, EPERM, "gover-d runs with --dry-run");
+	else if (!acts)
+		(void)err_fail(ret_why, EPERM, "GPU %s is in mode %s", gpu->config.name,
+			       gpu_mode_name(gpu->mode));
+	return sales->settings->dry_run || !acts;
 }
 
 static bool is_unread(const struct sales *sales, const struct host_gpu *gpu, struct err *ret_why)
@@ -88,6 +94,15 @@ static bool is_blocked(const struct sales *sales, const struct host_gpu *gpu, bo
 bool selling_allowed(const struct sales *sales, const struct host_gpu *gpu, struct err *ret_why)
 {
 	return !is_blocked(sales, gpu, /* closing= */ false, ret_why);
+}
+
+bool selling_is_stopped(const struct sales *sales, const struct host_gpu *gpu, struct err *ret_why)
+{
+	if (is_blocked(sales, gpu, /* closing= */ false, ret_why))
+		return true;
+	if (gpu->traits.observes)
+		(void)err_fail(ret_why, EPERM, "GPU %s is only observed", gpu->config.name);
+	return gpu->traits.observes;
 }
 
 struct offer *selling_tick(struct sales *sales, struct host_gpu *gpu, struct instant now)

@@ -25,6 +25,11 @@ struct sales {
  */
 bool selling_allowed(const struct sales *sales, const struct host_gpu *gpu, struct err *ret_why);
 /*
+ * Returns true if no offer is opened, whatever the policy decides, and writes the reason to
+ * @ret_why. An offer of a GPU that is only observed is allowed as advice, and never opened.
+ */
+bool selling_is_stopped(const struct sales *sales, const struct host_gpu *gpu, struct err *ret_why);
+/*
  * Returns true if the tick may close @offer. After a start, an offer that is held for a claim stays
  * open until the vGPUs are measured, so that a restart fails no sale.
  */

@@ -69,7 +69,7 @@ function make_gpu(live, first) {
 		element,
 		update(gpu) {
 			const vgpus = live.vgpus.filter((v) => v.gpu === gpu.name);
-			set_text(state, `${gpu.backend} · ${MODES[gpu.mode] ?? gpu.mode} · ${gpu.selling === "on" ? "selling" : "not selling"}${gpu.sharing === "guarantee" ? " · caps are guarantees" : ""}${gpu.telemetry_valid ? "" : " · busy time unreadable"}`);
+			set_text(state, `${gpu.backend} · ${MODES[gpu.mode] ?? gpu.mode} · ${gpu.no_sale_reason === null ? "selling" : `not selling: ${gpu.selling === "on" ? gpu.no_sale_reason : "off"}`}${gpu.sharing === "guarantee" ? " · caps are guarantees" : ""}${gpu.telemetry_valid ? "" : " · busy time unreadable"}`);
 			set_text(busy.value, percent(gpu.util_pct));
 			set_text(busy.note, `mean ${percent(gpu.mean_util_pct)}, by vGPUs ${percent(gpu.load_pct)}`);
 			bar.update((gpu.util_pct ?? 0) / 100);

@@ -58,10 +58,9 @@ export class Offers {
 	#parts = new Map();
 
 	#explain_none() {
-		const stopped = this.#live.gpus.length > 0 && this.#live.gpus.every((g) => g.selling !== "on");
-		const full = this.#live.gpus.length > 0 && this.#live.gpus.every((g) => g.vgpus >= g.max_vgpus);
-		set_text(by_id("no-offers"), stopped ? "No offers: selling is stopped." :
-			full ? "No offers: the maximum number of vGPUs is reached." :
+		const gpus = this.#live.gpus;
+		const stopped = gpus.length > 0 && gpus.every((g) => g.no_sale_reason !== null);
+		set_text(by_id("no-offers"), stopped ? `No offers: ${gpus.map((g) => g.no_sale_reason).join("; ")}.` :
 			"No offer at present. An offer is made after enough periods without overload.");
 	}
 

@@ -290,7 +290,9 @@ await ok("figures update after the restart", async () => {
 	const tile = await text("#host-tiles");
 	await until(async () => (await text("#host-tiles")) !== tile, 30);
 });
-await rest("PATCH", "/v1/gpus/gpu0", { selling: "off" });
+await rest("PATCH", "/v1/gpus/gpu0", { mode: "frozen" });
+await ok("a frozen GPU sells nothing, and says why", () => until(async () => /not selling: GPU gpu0 is in mode frozen/.test(await text("#gpus"))));
+await rest("PATCH", "/v1/gpus/gpu0", { mode: "act", selling: "off" });
 await ok("a change by another client appears", () => until(async () => /not selling/.test(await text("#gpus"))));
 
 await ok("a hidden page closes its stream", async () => {

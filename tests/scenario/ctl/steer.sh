@@ -14,6 +14,8 @@ start || exit 1
 ctl freeze >"$dir/out"
 is "without a name all GPUs freeze, one line each" "$(grep -c '^gpu[01]: frozen' "$dir/out")" 2
 is "all GPUs are frozen in the daemon" "$(get /v1/gpus '[.gpus[].mode] | unique | tostring')" '["frozen"]'
+ok "status shows that nothing is sold, and why" sh -c "'$B/gover-ctl' --socket '$sock' status | grep -q '^nothing is sold: GPU gpu0 is in mode frozen'"
+is "the setting stays" "$(get /v1/gpus '[.gpus[].selling] | unique | tostring')" '["on"]'
 ok "one GPU is thawed" ctl thaw gpu1
 is "the other GPU stays frozen" "$(get /v1/gpus '[.gpus[] | .mode] | tostring')" '["frozen","act"]'
 ok "the other is thawed" ctl thaw gpu0

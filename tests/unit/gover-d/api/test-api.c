@@ -26,10 +26,10 @@ static void assert_members(json_t *object, const char *names)
 }
 
 static const char gpu_members[] =
-	"name backend mode selling step_pct floor_pct unit limits_memory share steers truth "
-	"sharing capacity_cores round_ms longest_wait_ms host_share_pct vgpus max_vgpus migrates "
-	"sum_cap_pct free_pct sum_initial_cap_pct overbooking_ratio util_pct mean_util_pct "
-	"load_pct calm_periods telemetry_valid telemetry_age_ms problem source";
+	"name backend mode selling no_sale_reason step_pct floor_pct unit limits_memory share "
+	"steers truth sharing capacity_cores round_ms longest_wait_ms host_share_pct vgpus "
+	"max_vgpus migrates sum_cap_pct free_pct sum_initial_cap_pct overbooking_ratio util_pct "
+	"mean_util_pct load_pct calm_periods telemetry_valid telemetry_age_ms problem source";
 static const char vgpu_members[] =
 	"id gpu vm cid labels state found initial_cap_pct min_cap_pct target_fps fps_limit weight "
 	"burst target_rate rate units mean_rate memory_mib memory_used_mib memory_max_mib flavor "
@@ -348,6 +348,27 @@ TEST(a_removed_vgpu_is_404)
 	assert_int_equal(ask("DELETE /v1/vgpus/a", NULL)->status, 204);
 	assert_null(ask("DELETE /v1/vgpus/a", NULL)->location[0] ? "location" : NULL);
 	assert_problem("GET /v1/vgpus/a", NULL, 404, "a");
+}
+
+TEST(a_gpu_that_sells_nothing_says_why)
+{
+	struct host_gpu *gpu = &manager->host.gpus[0];
+
+	gpu->telemetry_valid = true;
+	expect_reply("GET /v1/gpus", NULL, 200, "{'gpus': [{'no_sale_reason': null}]}");
+	gpu->mode = GPU_MODE_FROZEN;
+	expect_reply(
+		"GET /v1/gpus", NULL, 200,
+		"{'gpus': [{'selling': 'on', 'no_sale_reason': 'GPU gpu0 is in mode frozen'}]}");
+	gpu->selling = false;
+	expect_reply(
+		"GET /v1/gpus", NULL, 200,
+		"{'gpus': [{'selling': 'off', 'no_sale_reason': 'selling on GPU gpu0 is off'}]}");
+	gpu->selling = true;
+	gpu->mode = GPU_MODE_OBSERVE;
+	gpu->traits.observes = true;
+	expect_reply("GET /v1/gpus", NULL, 200,
+		     "{'gpus': [{'no_sale_reason': 'GPU gpu0 is only observed'}]}");
 }
 
 TEST(mode_and_selling_of_a_gpu_can_be_changed)

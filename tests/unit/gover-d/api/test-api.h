@@ -27,6 +27,7 @@
 #include "gover-d/model/host.h"
 #include "gover-d/record/history.h"
 #include "gover-d/sale/offers.h"
+#include "gover-d/sale/selling.h"
 #include "gover-d/tick/ledger.h"
 #include "gover-d/util/hook.h"
 #include "tests/unit/gover-d/fake-backend.h"
@@ -43,6 +44,8 @@ struct manager {
 	struct decisions *decisions;
 	struct alerts *alerts;
 	struct offers *offers;
+	struct settings settings;
+	struct sales sales;
 	struct silences silences;
 	struct hook_stats hook_stats[HOOKS];
 	struct webhook_stats webhook_stats;
@@ -427,6 +430,13 @@ static inline int stand_in_begin(void)
 	manager->alerts = alerts_new(0, ignore_alert, NULL);
 	manager->offers = offers_new(0, ignore_offer, NULL);
 	assert_non_null(offers_open(manager->offers, "gpu0", &half, 1, 60, clock_now()));
+	manager->settings.config = manager->config;
+	manager->sales = (struct sales){
+		.offers = manager->offers,
+		.alerts = manager->alerts,
+		.settings = &manager->settings,
+		.host = &manager->host,
+	};
 	manager->view = (struct view){
 		.host = &manager->host,
 		.fleet = &manager->fleet,
@@ -436,6 +446,7 @@ static inline int stand_in_begin(void)
 		.alerts = manager->alerts,
 		.silences = &manager->silences,
 		.offers = manager->offers,
+		.sales = &manager->sales,
 		.history = &manager->history,
 		.frames = &manager->frames,
 		.hook_stats = manager->hook_stats,
