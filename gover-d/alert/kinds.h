@@ -34,7 +34,7 @@
 	      "vGPU since: it may hang", \
 	      "journalctl -k -n 50") \
 	ALERT(CONTRACT_LIMIT, "contract_limit", INFO, 3, ALERT_CLEAR_LOAD, \
-	      "the vGPU uses the full cap of its contract: the customer may want a larger " \
+	      "the vGPU uses all that its contract allows: the customer may want a larger " \
 	      "contract", \
 	      "gover-ctl why %s") \
 	ALERT(HELD_OVERLOADED, "held_overloaded", WARNING, 3, ALERT_CLEAR_LOAD, \

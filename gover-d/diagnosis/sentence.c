@@ -24,6 +24,7 @@ struct subject {
 
 #define DONORS_NAMED	3
 #define SATURATED	0.95 /* share of the cap; the rest is the granularity of the slices */
+#define SPARE_USED	1.05 /* share of the cap above which it uses time that others leave */
 #define NEED_MARGIN	1.05 /* a cap of exactly the demand leaves no room for a heavier frame */
 #define ADD(d, ...)	text_append((d)->text, sizeof((d)->text), __VA_ARGS__)
 #define WHY(d, ...)	text_append((d)->why, sizeof((d)->why), __VA_ARGS__)
@@ -75,13 +76,22 @@ static void add_service_unknown(const struct subject *s, struct diagnosis *d)
 	COMMAND(d, "journalctl -k -n 50");
 }
 
+/* With guarantees, a vGPU may use the time that others leave, up to its contract. */
+static int limit_pct(const struct subject *s, const struct vgpu *v)
+{
+	const struct policy_terms terms = host_terms(s->gpu, &v->contract);
+	int ceiling_pct = policy_terms_ceiling_pct(&terms);
+
+	return s->gpu->traits.guarantees && ceiling_pct > v->cap.pct ? ceiling_pct : v->cap.pct;
+}
+
 static const struct vgpu *heaviest_excess(const struct subject *s)
 {
 	const struct vgpu *worst = NULL;
 	double most = 0;
 
 	for (const struct vgpu *v = s->gpu->vgpus; v; v = v->next) {
-		double excess = 100 * v->row.sample.load - v->cap.pct;
+		double excess = 100 * v->row.sample.load - limit_pct(s, v);
 
 		if (v == s->vgpu || !v->device || !v->row.sample.busy_valid || excess <= most)
 			continue;
@@ -97,8 +107,9 @@ static void add_caps_not_enforced(const struct subject *s, struct diagnosis *d)
 
 	WHY(d, "the scheduler of GPU %s does not enforce the caps", gpu_of(s));
 	if (other)
-		WHY(d, " (vGPU %s uses %.0f %% of the GPU with a cap of %d %%)", other->contract.id,
-		    100 * other->row.sample.load, other->cap.pct);
+		WHY(d, " (vGPU %s uses %.0f %% of the GPU with a %s of %d %%)", other->contract.id,
+		    100 * other->row.sample.load,
+		    limit_pct(s, other) > other->cap.pct ? "contract" : "cap", limit_pct(s, other));
 	FIX(d, "enable the vGPU scheduler of GPU %s", gpu_of(s));
 	COMMAND(d, "gover-ctl doctor");
 }
@@ -107,9 +118,11 @@ static void add_guest_limit(const struct subject *s, struct diagnosis *d)
 {
 	const struct promise_track *t = &s->vgpu->promise.track;
 
-	WHY(d,
-	    "the guest is the limit, because it uses only %.1f %% of the GPU with a cap of %.0f %%",
-	    t->load_pct, t->allotted_pct);
+	WHY(d, "the guest is the limit, because it uses only %.1f %% of the GPU", t->load_pct);
+	if (t->load_pct > SPARE_USED * t->allotted_pct)
+		WHY(d, ", which has unused time");
+	else
+		WHY(d, " with a cap of %.0f %%", t->allotted_pct);
 	FIX(d, "find the limit inside the guest: CPU, memory, network or a frame limiter; a larger "
 	       "cap does not help");
 	COMMAND(d, "gover-ctl history %s --from -10m", id_of(s));
@@ -433,6 +446,9 @@ static void add_service(const struct subject *s, struct diagnosis *d)
 	else if (target > 0)
 		ADD(d, "reports no %s (target %.6g %s)", s->terms.counts_work ? "work" : "frames",
 		    target, s->unit);
+	else if (v->promise.state == PROMISE_BROKEN && s->gpu->traits.guarantees)
+		ADD(d, "uses %.1f %% of the GPU with a cap of %d %% and has bought %d %%",
+		    v->promise.track.load_pct, v->cap.pct, s->terms.initial_cap_pct);
 	else if (v->promise.state == PROMISE_BROKEN)
 		ADD(d, "uses its whole cap of %d %% and has bought %d %% of the GPU", v->cap.pct,
 		    s->terms.initial_cap_pct);

@@ -45,6 +45,67 @@ static void hold_silent(struct tick *tick, const char *gpu, const struct vgpu *v
 		    v->contract.id, service->track.silent_s, why);
 }
 
+/*
+ * With guarantees, a vGPU may use more than its cap, so that its use is stated in parts of the GPU.
+ */
+static void hold_contract_limit(struct tick *tick, const struct host_gpu *gpu, const struct vgpu *v,
+				int64_t ms)
+{
+	const char *name = gpu->config.name, *id = v->contract.id;
+	int sold_pct = v->view.terms.initial_cap_pct;
+
+	if (gpu->traits.observes || gpu->traits.guarantees)
+		alerts_hold(tick->recorder->alerts, ALERT_CONTRACT_LIMIT, name, v, ms,
+			    "vGPU %s uses %.1f %% of the GPU, and its contract is %d %%%s", id,
+			    v->row.sample.load * 100, sold_pct,
+			    v->view.terms.burst ? " with burst" : "");
+	else if (v->view.cap_pct == sold_pct)
+		alerts_hold(tick->recorder->alerts, ALERT_CONTRACT_LIMIT, name, v, ms,
+			    "vGPU %s uses %.1f %% of its cap of %d %%, which is its full contract "
+			    "(%d %%)",
+			    id, v->row.sample.util * 100, v->view.cap_pct, sold_pct);
+	else /* it has burst, or its contract is not a whole step */
+		alerts_hold(tick->recorder->alerts, ALERT_CONTRACT_LIMIT, name, v, ms,
+			    "vGPU %s uses %.1f %% of its cap of %d %%, and its contract is %d %%%s",
+			    id, v->row.sample.util * 100, v->view.cap_pct, sold_pct,
+			    v->view.terms.burst ? " with burst" : "");
+}
+
+static void hold_held_overloaded(struct tick *tick, const struct host_gpu *gpu,
+				 const struct vgpu *v, int64_t ms)
+{
+	const char *name = gpu->config.name, *id = v->contract.id;
+
+	if (gpu->traits.guarantees)
+		alerts_hold(tick->recorder->alerts, ALERT_HELD_OVERLOADED, name, v, ms,
+			    "vGPU %s uses %.1f %% of the GPU, and its cap is held at %d %%", id,
+			    v->row.sample.load * 100, v->view.cap_pct);
+	else
+		alerts_hold(tick->recorder->alerts, ALERT_HELD_OVERLOADED, name, v, ms,
+			    "vGPU %s uses %.1f %% of its cap, which is held at %d %%", id,
+			    v->row.sample.util * 100, v->view.cap_pct);
+}
+
+static void hold_not_gpu_bound(struct tick *tick, const struct host_gpu *gpu, const struct vgpu *v,
+			       int64_t ms)
+{
+	const struct policy_terms terms = host_terms(gpu, &v->contract);
+	const char *unit = terms.counts_work ? "units/s" : "frames per second";
+	int digits = terms.counts_work && terms.target_fps < 10 ? 2 : 1;
+	bool spare = v->row.sample.util > 1;
+	char use[64];
+
+	if (spare) /* it uses more than its cap, and the GPU has unused time */
+		snprintf(use, sizeof(use), "only %.1f %% of the GPU, which has unused time",
+			 v->row.sample.load * 100);
+	else
+		snprintf(use, sizeof(use), "only %.1f %% of its cap of %d %%",
+			 v->row.sample.util * 100, v->view.cap_pct);
+	alerts_hold(tick->recorder->alerts, ALERT_QOS_NOT_GPU_BOUND, gpu->config.name, v, ms,
+		    "vGPU %s reaches %.*f of %.*f %s and uses %s", v->contract.id, digits,
+		    v->view.rate, digits, terms.target_fps, unit, use);
+}
+
 static void hold_policy_conditions(struct tick *tick, const struct host_gpu *host_gpu,
 				   const struct vgpu *v, int64_t ms)
 {
@@ -53,7 +114,6 @@ static void hold_policy_conditions(struct tick *tick, const struct host_gpu *hos
 	const char *unit = terms.counts_work ? "units/s" : "frames per second";
 	int digits = terms.counts_work && terms.target_fps < 10 ? 2 : 1;
 	unsigned int c = v->view.conditions;
-	double util_pct = v->row.sample.util * 100;
 
 	if (v->view.in_doubt)
 		alerts_mark_unknown(tick->recorder->alerts, BUSY_TIME_ALERTS, gpu, id);
@@ -61,27 +121,14 @@ static void hold_policy_conditions(struct tick *tick, const struct host_gpu *hos
 		c &= ~(unsigned int)POLICY_CONTRACT_LIMIT;
 	if (!v->contract.held) /* write_failed states that the driver does not keep the cap */
 		c &= ~(unsigned int)POLICY_HELD_OVERLOADED;
-	if ((c & POLICY_CONTRACT_LIMIT) && host_gpu->traits.observes)
-		alerts_hold(tick->recorder->alerts, ALERT_CONTRACT_LIMIT, gpu, v, ms,
-			    "vGPU %s uses %.1f %% of the GPU, and its contract is %d %%", id,
-			    v->row.sample.load * 100, terms.initial_cap_pct);
-	else if (c & POLICY_CONTRACT_LIMIT)
-		alerts_hold(tick->recorder->alerts, ALERT_CONTRACT_LIMIT, gpu, v, ms,
-			    "vGPU %s uses %.1f %% of its cap of %d %%, which is its full contract "
-			    "(%d %%)",
-			    id, util_pct, v->cap.pct, terms.initial_cap_pct);
+	if (c & POLICY_CONTRACT_LIMIT)
+		hold_contract_limit(tick, host_gpu, v, ms);
 	if (c & POLICY_HELD_OVERLOADED)
-		alerts_hold(tick->recorder->alerts, ALERT_HELD_OVERLOADED, gpu, v, ms,
-			    "vGPU %s uses %.1f %% of its cap, which is held at %d %%", id, util_pct,
-			    v->cap.pct);
+		hold_held_overloaded(tick, host_gpu, v, ms);
 	if (v->promise.service.state != SERVICE_GIVEN)
 		hold_silent(tick, gpu, v, ms);
 	else if (c & POLICY_QOS_NOT_GPU_BOUND)
-		alerts_hold(tick->recorder->alerts, ALERT_QOS_NOT_GPU_BOUND, gpu, v, ms,
-			    "vGPU %s reaches %.*f of %.*f %s and uses only %.1f %% of its cap of "
-			    "%d %%",
-			    id, digits, v->view.rate, digits, terms.target_fps, unit, util_pct,
-			    v->cap.pct);
+		hold_not_gpu_bound(tick, host_gpu, v, ms);
 	if (c & POLICY_FPS_MISSING)
 		alerts_hold(tick->recorder->alerts, ALERT_FPS_MISSING, gpu, v, ms,
 			    "vGPU %s has a target of %.*f %s and reports none", id, digits,

@@ -17,6 +17,8 @@ ok "the promise is kept" until_ok 20 that /v1/vgpus/a '.promise == "kept"'
 ctl vgpu set a --label workload=busy >/dev/null
 ok "its contract is its ceiling" until_ok 20 that /v1/vgpus/a '.load_pct > 48 and .load_pct < 51'
 is "with its contract it is served" "$(get /v1/vgpus/a .broken)" false
+ok "the alert compares its use with the GPU, because it is above the cap" until_ok 20 that /v1/alerts \
+  '[.alerts[] | select(.name == "held_overloaded" and .vgpu == "a")][0].text | test("^vGPU a uses (4[89]|50)[.0-9]* % of the GPU, and its cap is held at 10 %$")'
 ok "a larger cap would not help" until_ok 20 that /v1/vgpus/a '.overloaded'
 ctl vgpu set a --burst >/dev/null
 ok "with burst it uses the whole GPU" until_ok 20 that /v1/vgpus/a '.load_pct > 95'

@@ -435,6 +435,46 @@ TEST(a_gpu_without_vgpus_that_cannot_be_listed_has_no_telemetry)
 	assert_null(find_active_alert(ALERT_TELEMETRY_STALE, ""));
 }
 
+/* --- guarantees: the use may exceed the cap --- */
+
+TEST(with_guarantees_the_contract_is_compared_with_the_use_and_not_the_cap)
+{
+	start();
+	gpu->traits.guarantees = fake.spares = true;
+	sell("a", 39, 0.5);
+	assert_int_equal(change_mode(GPU_MODE_FROZEN), 0);
+	assert_int_equal(set_initial_cap("a", 50), 0);
+	tick(10);
+	assert_int_equal(device("a")->cap_pct, 39);
+	expect_alert(ALERT_CONTRACT_LIMIT, "a",
+		     "vGPU a uses 50.0 % of the GPU, and its contract is 50 %");
+}
+
+TEST(with_guarantees_a_held_cap_is_no_measure_of_the_use)
+{
+	start();
+	gpu->traits.guarantees = fake.spares = true;
+	sell("a", 50, 0.5);
+	assert_int_equal(hold("a", 39), 0);
+	tick(10);
+	expect_alert(ALERT_HELD_OVERLOADED, "a",
+		     "vGPU a uses 50.0 % of the GPU, and its cap is held at 39 %");
+}
+
+TEST(a_cap_of_a_burst_is_not_its_contract)
+{
+	struct contract contract = contract_of("a", 50);
+
+	contract.terms.burst = true;
+	start();
+	assert_int_equal(add(contract), 0);
+	device("a")->demand = BUSY;
+	tick(60);
+	expect_alert(
+		ALERT_CONTRACT_LIMIT, "a",
+		"vGPU a uses 100.0 % of its cap of 100 %, and its contract is 50 % with burst");
+}
+
 /* --- the diagnosis --- */
 
 /* vGPU a draws 1.2 frames per second for each percent of the GPU: it needs 50 % for its target. */

@@ -61,6 +61,7 @@ static struct gpu {
 	int external_cap_pct[DEVICES]; /* caps set externally after the next sample; 0: none */
 	int writes;		       /* number of attempted cap writes */
 	bool leases, limits_memory;
+	bool spares; /* a vGPU gets its demand, also above its cap */
 } fake;
 
 static struct gpu_vgpu *device(const char *id)
@@ -163,7 +164,8 @@ static int fake_read(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, struct gpu_rea
 	if (vgpu->at_ns > 0 && now_mono_ns > vgpu->at_ns) {
 		double passed_ns = (double)(now_mono_ns - vgpu->at_ns);
 
-		vgpu->busy_ns += passed_ns * (vgpu->demand < cap ? vgpu->demand : cap);
+		vgpu->busy_ns +=
+			passed_ns * (fake.spares || vgpu->demand < cap ? vgpu->demand : cap);
 		vgpu->sched_ns += passed_ns * cap;
 		vgpu->frames += vgpu->fps * passed_ns / 1e9;
 	}

@@ -161,7 +161,7 @@ static const struct alert overload = {
 };
 
 #define LIMIT_TEXT                                                                                 \
-	", VM win-1: vGPU a uses 99.0 % of its cap - the vGPU uses the full cap of its contract: " \
+	", VM win-1: vGPU a uses 99.0 % of its cap - the vGPU uses all that its contract allows: " \
 	"the customer may want a larger contract"
 
 TEST(each_event_has_its_text)
