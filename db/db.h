@@ -328,6 +328,14 @@ typedef int (*db_name_fn)(void *userdata, const char *vgpu);
 /* Reads the names of all vGPUs whose history belongs to a GPU, also of removed ones. */
 int db_query_names(struct db_reader *reader, const char *gpu, db_name_fn name, void *userdata);
 
+typedef int (*db_ticks_fn)(void *userdata, int64_t ts_ms, int64_t ticks);
+/*
+ * Counts the ticks of a GPU in [from_ms, to_ms) in steps, as db_query_history(), oldest first. They
+ * are stored for as long as raw samples. Steps without a tick are omitted.
+ */
+int db_query_ticks(struct db_reader *reader, const char *gpu, int64_t from_ms, int64_t to_ms,
+		   int step_s, db_ticks_fn ticks, void *userdata);
+
 /*
  * Reads the raw samples of all vGPUs of a GPU in [from_ms, to_ms), ordered by time and vGPU. Rows
  * before *ret_kept_from_ms were pruned; *ret_kept_from_ms is 0 if no row was pruned.

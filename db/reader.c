@@ -499,6 +499,36 @@ int db_query_names(struct db_reader *reader, const char *gpu, db_name_fn name, v
 		     take_name, &(struct name_receiver){.name = name, .userdata = userdata});
 }
 
+struct ticks_receiver {
+	db_ticks_fn ticks;
+	void *userdata;
+};
+
+static int take_ticks(void *userdata, sqlite3_stmt *row)
+{
+	const struct ticks_receiver *receiver = userdata;
+
+	return receiver->ticks(receiver->userdata, sqlite3_column_int64(row, 0),
+			       sqlite3_column_int64(row, 1));
+}
+
+int db_query_ticks(struct db_reader *reader, const char *gpu, int64_t from_ms, int64_t to_ms,
+		   int step_s, db_ticks_fn ticks, void *userdata)
+{
+	int64_t step_ms = 1000 * (int64_t)step_s;
+
+	return query(reader,
+		     &(struct statement){
+			     .sql = "SELECT ts_ms / ?1 * ?1, count(*) FROM gpu_sample"
+				    " WHERE ts_ms >= ?2 AND ts_ms < ?3 AND gpu = ?4"
+				    " GROUP BY 1 ORDER BY 1",
+			     .numbers = (int64_t[]){step_ms, from_ms / step_ms * step_ms,
+						    (to_ms + step_ms - 1) / step_ms * step_ms},
+			     .n = 3,
+			     .text = gpu},
+		     take_ticks, &(struct ticks_receiver){.ticks = ticks, .userdata = userdata});
+}
+
 int db_query_samples(struct db_reader *reader, const char *gpu, int64_t from_ms, int64_t to_ms,
 		     db_row_fn sample, void *userdata, int64_t *ret_kept_from_ms)
 {

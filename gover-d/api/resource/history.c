@@ -201,14 +201,16 @@ static void get_history(struct api *api, struct api_request *request)
 /* Sums over the vGPUs of one step. Each value is weighted with the samples of its vGPU. */
 struct load_sum {
 	double cap, load, load_samples, broken, samples;
-	double ticks; /* the largest number of samples of a vGPU: the number of ticks of the step */
+	double most;  /* the largest number of samples of a vGPU */
+	double ticks; /* counted ticks of the GPU; 0: not stored any more */
 };
 
 struct load_fetch {
 	struct api_fetch fetch; /* must be the first member */
 	char gpu[ID_MAX];
 	struct steps range;
-	int64_t first; /* number of the first step since 1970 */
+	double step_ticks; /* the ticks of a complete step at the present period */
+	int64_t first;	   /* number of the first step since 1970 */
 	size_t n_sums;
 	struct load_sum *sums;
 	size_t n_names;
@@ -234,7 +236,7 @@ static int add_gpu_point(void *userdata, const struct db_point *point)
 		return 0;
 	sum = &l->sums[at];
 	sum->samples += samples;
-	sum->ticks = fmax(sum->ticks, samples);
+	sum->most = fmax(sum->most, samples);
 	sum->cap += point->cap_pct * samples;
 	sum->broken += point->broken_pct * samples;
 	if (isfinite(point->load_pct)) {
@@ -244,18 +246,41 @@ static int add_gpu_point(void *userdata, const struct db_point *point)
 	return 0;
 }
 
+static int add_ticks(void *userdata, int64_t ts_ms, int64_t ticks)
+{
+	struct load_fetch *l = userdata;
+	int64_t at = ts_ms / (l->range.step_s * 1000) - l->first;
+
+	if (at >= 0 && (size_t)at < l->n_sums)
+		l->sums[at].ticks = (double)ticks;
+	return 0;
+}
+
+/*
+ * Returns the number of ticks in which at least one vGPU may have existed. A vGPU that existed for
+ * a part of the step has fewer samples, and counts for this part. Without a count, several vGPUs
+ * may have followed each other until the step was complete.
+ */
+static double ticks_of(const struct load_fetch *l, const struct load_sum *sum)
+{
+	if (sum->ticks > 0)
+		return fmax(sum->ticks, sum->most);
+	return fmax(sum->most, fmin(sum->samples, l->step_ticks));
+}
+
 static json_t *encode_sum(const struct load_fetch *l, size_t at)
 {
 	const struct load_sum *sum = &l->sums[at];
 	int64_t step_ms = l->range.step_s * 1000;
+	double ticks = ticks_of(l, sum);
 	json_t *o = json_object();
 
 	json_encode_add(o, "time", json_encode_moment((l->first + (int64_t)at) * step_ms));
-	json_encode_add(o, "sum_cap_pct", json_encode_number(sum->cap / sum->ticks));
+	json_encode_add(o, "sum_cap_pct", json_encode_number(sum->cap / ticks));
 	json_encode_add(o, "load_pct",
-			json_encode_number(sum->load_samples > 0 ? sum->load / sum->ticks : NAN));
+			json_encode_number(sum->load_samples > 0 ? sum->load / ticks : NAN));
 	json_encode_add(o, "broken_pct", json_encode_number(sum->broken / sum->samples));
-	json_encode_add(o, "vgpus", json_encode_number(sum->samples / sum->ticks));
+	json_encode_add(o, "vgpus", json_encode_number(sum->samples / ticks));
 	return o;
 }
 
@@ -280,6 +305,9 @@ static int read_load(struct api_fetch *fetch, struct db_reader *reader)
 	l->n_sums = (size_t)((l->range.to_ms + step_ms - 1) / step_ms - l->first);
 	l->sums = xcalloc(l->n_sums, sizeof(*l->sums));
 	r = db_query_names(reader, l->gpu, add_name, l);
+	if (r == 0)
+		r = db_query_ticks(reader, l->gpu, l->range.from_ms, l->range.to_ms,
+				   (int)l->range.step_s, add_ticks, l);
 	for (size_t i = 0; i < l->n_names && r == 0; i++) {
 		r = db_query_history(reader, l->names[i], l->range.from_ms, l->range.to_ms,
 				     (int)l->range.step_s, STEPS_MAX + 1, add_gpu_point, l);
@@ -305,6 +333,7 @@ static void get_gpu_load(struct api *api, struct api_request *request)
 	if (!l)
 		return;
 	l->range = range;
+	l->step_ticks = (double)range.step_s * 1000 / api->view->config->period_ms;
 	(void)id_copy(l->gpu, request->param); /* cannot fail: the GPU exists */
 	api_fetch_submit(api, request, &l->fetch);
 }

@@ -148,8 +148,8 @@ TEST(a_vgpu_reports_its_state)
 
 		vgpu->device = cases[i].exists ? &device : NULL;
 		if (cases[i].sold)
-			offers_claim(manager->offers, offers_find(manager->offers, 1), "", "a",
-				     30, clock_now());
+			offers_claim(manager->offers, offers_find(manager->offers, 1), "", "a", 30,
+				     clock_now());
 		answer = ask_json("GET /v1/vgpus/a", NULL, 200);
 		assert_string_equal(json_string_value(json_object_get(answer, "state")),
 				    cases[i].state);

@@ -457,6 +457,62 @@ TEST(the_load_of_a_gpu_is_the_sum_of_its_vgpus)
 	json_decref(answer);
 }
 
+/*
+ * Adds 60 ticks of a second to GPU gpu0, of which vGPU "first" has the first 36 and "second" the
+ * others, each with the whole GPU.
+ */
+static void add_successors(int64_t begin_ms, bool ticks)
+{
+	for (int i = 0; i < 60; i++) {
+		struct db_gpu_sample tick = {.ts_ms = begin_ms + 1000 * i, .gpu = "gpu0"};
+		struct db_sample row = {
+			.ts_ms = tick.ts_ms,
+			.gpu = "gpu0",
+			.cap_pct = 100,
+			.sample = {.dt_s = 1, .busy_valid = true, .load = 0.5, .util = 0.5},
+		};
+
+		strcpy(row.vgpu, i < 36 ? "first" : "second");
+		assert_int_equal(
+			db_append_samples(manager->history.db, ticks ? &tick : NULL, &row, 1), 0);
+	}
+	db_commit(manager->history.db);
+}
+
+TEST(vgpus_that_follow_each_other_count_for_their_parts_of_a_step)
+{
+	static const char point[] = "{'sum_cap_pct': 100.0, 'load_pct': 50.0, 'vgpus': 1.0}";
+
+	for (int ticks = 0; ticks < 2; ticks++) {
+		const char *from = ticks ? "1700000220" : "1700000160";
+		json_t *answer;
+
+		add_successors(1000 * strtoll(from, NULL, 10), ticks);
+		answer = query_json("/v1/gpus/gpu0/load", from, ticks ? "1700000280" : "1700000220",
+				    "60");
+		expect_json(json_array_get(json_object_get(answer, "points"), 0), point);
+		json_decref(answer);
+	}
+}
+
+TEST(a_vgpu_that_existed_for_a_part_of_a_step_counts_for_this_part)
+{
+	json_t *answer;
+
+	for (int i = 0; i < 60; i++) {
+		struct db_gpu_sample tick = {.ts_ms = 1700000160000 + 1000 * i, .gpu = "gpu0"};
+		struct db_sample row = {
+			.ts_ms = tick.ts_ms, .vgpu = "late", .gpu = "gpu0", .cap_pct = 40};
+
+		assert_int_equal(db_append_samples(manager->history.db, &tick, &row, i >= 45), 0);
+	}
+	db_commit(manager->history.db);
+	answer = query_json("/v1/gpus/gpu0/load", "1700000160", "1700000220", "60");
+	expect_json(json_array_get(json_object_get(answer, "points"), 0),
+		    "{'sum_cap_pct': 10.0, 'vgpus': 0.25}");
+	json_decref(answer);
+}
+
 TEST(a_load_request_is_checked)
 {
 	static const struct {
