@@ -288,7 +288,8 @@ struct policy_gpu {
 	int n_vgpus;
 	struct policy_absent absent;
 	/* State between periods, 0 at first. Only policy/ writes these members. */
-	int calm_run;	     /* consecutive periods without overload signal and without offer */
+	int calm_run;	     /* consecutive calm periods: no vGPU lacked capacity of its
+				contract, and no offer existed */
 	int severe_run;	     /* number of periods of the current severe overload; 0: no overload */
 	double name_again_s; /* qos: time until a vGPU can be named again */
 	int severe_quiet;    /* periods without severe overload since the last severe period */

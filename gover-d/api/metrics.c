@@ -335,8 +335,8 @@ static double share_error(const struct vgpu_tally *tally)
 	METRIC(gover_gpu_reading_age_seconds, gauge,                                              \
 	       "Time since the busy times of all vGPUs of this GPU were last valid.",             \
 	       g->telemetry_at_ns ? seconds_since(g->telemetry_at_ns) : NAN)                      \
-	METRIC(gover_gpu_calm_periods, gauge, "Consecutive periods without an overloaded vGPU.",  \
-	       g->view.calm_run)                                                                  \
+	METRIC(gover_gpu_calm_periods, gauge,                                                     \
+	       "Consecutive periods in which no contract lacked capacity.", g->view.calm_run)     \
 	METRIC(gover_gpu_telemetry_valid, gauge, "1 if all busy times are valid, else 0.",        \
 	       g->telemetry_valid)                                                                \
 	METRIC(gover_gpu_acting, gauge, "1 if the policy acts on this GPU, else 0.",              \

@@ -76,7 +76,7 @@ function make_gpu(live, first) {
 			set_text(sold.value, `${number(gpu.overbooking_ratio, 2)} ×`);
 			set_text(sold.note, `${percent(gpu.sum_initial_cap_pct)} sold, ${number(gpu.vgpus)} of ${number(gpu.max_vgpus)} vGPUs`);
 			set_text(calm.value, `${number(gpu.calm_periods)}`);
-			set_text(calm.note, "periods without overload");
+			set_text(calm.note, "periods in which no contract lacked capacity");
 			set_text(caps_label, `Caps in force and their use, ${percent(gpu.free_pct)} free`);
 			segments.classList.toggle("is-dense", vgpus.length > LISTED);
 			keyed(segments, shares(gpu, vgpus), (s) => s.id, segment);

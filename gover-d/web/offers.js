@@ -61,7 +61,7 @@ export class Offers {
 		const gpus = this.#live.gpus;
 		const stopped = gpus.length > 0 && gpus.every((g) => g.no_sale_reason !== null);
 		set_text(by_id("no-offers"), stopped ? `No offers: ${gpus.map((g) => g.no_sale_reason).join("; ")}.` :
-			"No offer at present. An offer is made after enough periods without overload.");
+			"No offer at present. An offer is made after enough calm periods, in which no contract lacked capacity.");
 	}
 
 	#make(first) {

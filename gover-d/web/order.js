@@ -58,7 +58,7 @@ export function distance(v) {
 export function notes_of(v) {
 	const list = [];
 	if (v.overloaded)
-		list.push(["warn", "▲", "overloaded", "needs more than its cap, and receives unused capacity if available"]);
+		list.push(["warn", "▲", "overloaded", "wants more than it has, and receives unused capacity up to its contract"]);
 	if (v.held)
 		list.push(["note", "▮", "held", "an operator has fixed its cap"]);
 	if (v.state === "probation")
