@@ -395,6 +395,70 @@ static double rounded(double value)
 	return round(value * 1e6) / 1e6;
 }
 
+/* --- figures that are not shown --- */
+
+#define TENTH_LEAST_S  600 /* the last tenth of a shorter range is only some seconds */
+#define MINUTE_LEAST_S 60  /* a shorter range has no number in a minute */
+
+static bool is_one_of(const struct summary_field *field, const char *const names[])
+{
+	while (*names && strcmp(field->name, *names) != 0)
+		names++;
+	return *names;
+}
+
+static bool is_money(const struct summary_field *field)
+{
+	static const char *const names[] = {
+		"revenue",   "penalty",	   "profit", "shortfall_penalty",
+		"move_cost", "net_income", NULL};
+
+	return is_one_of(field, names);
+}
+
+/*
+ * Returns true if a price is set, in the configuration or, for a trial, with --set. The defaults of
+ * the prices are no prices. An older daemon has no member prices_set.
+ */
+static bool has_prices(const struct replay *replay, enum run_kind run)
+{
+	const json_t *values = json_object_get(replay->head, "values");
+	const json_t *economics = json_object_get(replay->head, "economics");
+
+	return !json_is_false(json_object_get(economics, "prices_set")) ||
+	       (run == TRIAL && (json_object_get(values, "price_per_cap_hour") ||
+				 json_object_get(values, "penalty_per_broken_s") ||
+				 json_object_get(values, "price_per_move")));
+}
+
+/* Returns true if @seconds of data are enough for the field. */
+static bool is_long_enough(const struct summary_field *field, double seconds)
+{
+	static const char *const tenths[] = {"util_final_pct", "overbooking_final", NULL};
+	static const char *const minutes[] = {"cap_moves_per_min", NULL};
+
+	return !(seconds < TENTH_LEAST_S && is_one_of(field, tenths)) &&
+	       !(seconds < MINUTE_LEAST_S && is_one_of(field, minutes));
+}
+
+/* Returns true if the run has a value of this field. */
+static bool is_measured(const struct replay *replay, const struct summary_field *field,
+			enum run_kind run, double seconds)
+{
+	return is_long_enough(field, seconds) && (!is_money(field) || has_prices(replay, run));
+}
+
+/* Returns the length of the shortest recording of a GPU. */
+static double shortest_s(const struct replay *replay)
+{
+	double shortest = INFINITY;
+
+	for (int i = 0; i < replay->n_gpus; i++)
+		if (replay->gpus[i].played)
+			shortest = fmin(shortest, replay->gpus[i].facts.seconds);
+	return shortest;
+}
+
 /* Adds up the summaries of all GPUs. */
 static void add_up(const struct replay *replay, struct experiment_summary sums[RUNS])
 {
@@ -412,20 +476,36 @@ static void add_up(const struct replay *replay, struct experiment_summary sums[R
 /* --- JSON --- */
 
 /* Returns the error of the model: the values of the run "model" minus the recorded values. */
-static json_t *encode_error(const struct experiment_summary *summaries)
+static json_t *encode_error(const struct replay *replay, const struct experiment_summary *summaries)
 {
 	const struct account_summary *was = &summaries[RECORDED].account;
 	const struct account_summary *model = &summaries[MODEL].account;
 
-	return json_pack("{s:f, s:f, s:f, s:f, s:f}", "util_avg_pct",
+	bool money = has_prices(replay, MODEL);
+
+	return json_pack("{s:f, s:f, s:f, s:o, s:o}", "util_avg_pct",
 			 rounded(model->util_avg_pct - was->util_avg_pct), "broken_pct",
 			 rounded(model->broken_pct - was->broken_pct), "sold_cap_pct_s",
 			 rounded(model->sold_cap_pct_s - was->sold_cap_pct_s), "revenue",
-			 rounded(model->revenue - was->revenue), "profit",
-			 rounded(model->profit - was->profit));
+			 money ? json_real(rounded(model->revenue - was->revenue)) : json_null(),
+			 "profit",
+			 money ? json_real(rounded(model->profit - was->profit)) : json_null());
 }
 
-static json_t *encode_runs(const struct replay *replay, const struct experiment_summary *summaries)
+/* Replaces values that were not measured by null. */
+static void remove_unmeasured(const struct replay *replay, enum run_kind which, double seconds,
+			      json_t *run)
+{
+	const struct summary_field *field;
+
+	for (size_t i = 0; (field = summary_field_at(i)); i++)
+		if (!is_measured(replay, field, which, seconds))
+			(void)json_object_set_new(run, field->name, json_null());
+}
+
+/* @seconds: the length of the shortest recording in the summaries. */
+static json_t *encode_runs(const struct replay *replay, const struct experiment_summary *summaries,
+			   double seconds)
 {
 	json_t *runs = json_array();
 
@@ -437,6 +517,7 @@ static json_t *encode_runs(const struct replay *replay, const struct experiment_
 		run = json_pack("{s:s, s:s?}", "run", run_names[i], "policy",
 				i == RECORDED ? NULL : replay->policies[i]);
 		summary_encode(&summaries[i], i == RECORDED, DECIMALS, run);
+		remove_unmeasured(replay, (enum run_kind)i, seconds, run);
 		(void)json_array_append_new(runs, run);
 	}
 	return runs;
@@ -453,15 +534,15 @@ static json_t *encode_gpu(const struct replay *replay, const struct replay_gpu *
 
 	if (!gpu->played)
 		return json_pack("{s:s, s:s}", "gpu", gpu->name, "not_played", gpu->why.msg);
-	return json_pack("{s:s, s:f, s:f, s:i, s:f, s:i, s:i, s:f, s:f, s:f, s:f, s:o, s:o}", "gpu",
-			 gpu->name, "seconds", rounded(facts->seconds), "period_s",
-			 rounded(facts->period_s), "gaps", facts->gaps, "gap_s",
-			 rounded(facts->gap_s), "vgpus", facts->vgpus, "spans", facts->spans,
-			 "censored_pct", share_pct(facts->censored_s, facts->vgpu_s), "unknown_pct",
-			 share_pct(facts->unknown_s, facts->vgpu_s), "fps_missing_pct",
-			 share_pct(facts->fps_missing_s, facts->vgpu_s), "broken_s_as_counted",
-			 rounded(facts->broken_s), "model_error", encode_error(gpu->summaries),
-			 "runs", encode_runs(replay, gpu->summaries));
+	return json_pack(
+		"{s:s, s:f, s:f, s:i, s:f, s:i, s:i, s:f, s:f, s:f, s:f, s:o, s:o}", "gpu",
+		gpu->name, "seconds", rounded(facts->seconds), "period_s", rounded(facts->period_s),
+		"gaps", facts->gaps, "gap_s", rounded(facts->gap_s), "vgpus", facts->vgpus, "spans",
+		facts->spans, "censored_pct", share_pct(facts->censored_s, facts->vgpu_s),
+		"unknown_pct", share_pct(facts->unknown_s, facts->vgpu_s), "fps_missing_pct",
+		share_pct(facts->fps_missing_s, facts->vgpu_s), "broken_s_as_counted",
+		rounded(facts->broken_s), "model_error", encode_error(replay, gpu->summaries),
+		"runs", encode_runs(replay, gpu->summaries, facts->seconds));
 }
 
 static void print_json(const struct writer *writer, const struct replay *replay)
@@ -478,7 +559,7 @@ static void print_json(const struct writer *writer, const struct replay *replay)
 		"kept_from", replay->kept_from[0] ? replay->kept_from : NULL, "seed",
 		(json_int_t)replay->seed, "newcomers", json_object_get(replay->head, "newcomers"),
 		"set", json_object_get(replay->head, "set"), "gpus", gpus, "total", "model_error",
-		encode_error(sums), "runs", encode_runs(replay, sums));
+		encode_error(replay, sums), "runs", encode_runs(replay, sums, shortest_s(replay)));
 	writer_json(writer, answer);
 	json_decref(answer);
 }
@@ -488,7 +569,7 @@ static void print_json(const struct writer *writer, const struct replay *replay)
 /*
  * Returns true if the tables show this field of a summary. The other fields are only in the JSON.
  */
-static bool is_shown(const struct summary_field *field)
+static bool is_shown(const struct replay *replay, const struct summary_field *field, double seconds)
 {
 	static const char *const hidden[] = {"seconds", "vgpus_start", "closed",    "severe_s",
 					     "mmr",	"lambda",      "blackout_s"};
@@ -496,7 +577,8 @@ static bool is_shown(const struct summary_field *field)
 	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++)
 		if (strcmp(field->name, hidden[i]) == 0)
 			return false;
-	return true;
+	return is_long_enough(field, seconds) &&
+	       (!is_money(field) || has_prices(replay, replay->has[TRIAL] ? TRIAL : MODEL));
 }
 
 static json_t *make_row(const struct replay *replay, const struct summary_field *field,
@@ -507,7 +589,8 @@ static json_t *make_row(const struct replay *replay, const struct summary_field 
 	for (int i = 0; i < RUNS; i++) {
 		char text[64];
 
-		if (!replay->has[i] || (i == RECORDED && !field->recorded))
+		if (!replay->has[i] || (i == RECORDED && !field->recorded) ||
+		    (is_money(field) && !has_prices(replay, (enum run_kind)i)))
 			continue;
 		snprintf(text, sizeof(text), "%.*f", field->decimals,
 			 summary_value(field, &summaries[i]));
@@ -517,7 +600,7 @@ static json_t *make_row(const struct replay *replay, const struct summary_field 
 }
 
 static void print_runs(const struct writer *writer, const struct replay *replay,
-		       const struct experiment_summary *summaries)
+		       const struct experiment_summary *summaries, double seconds)
 {
 	static const char *const heads[RUNS] = {"RECORDED", "MODEL", "IN FORCE", "TRIAL"};
 	struct writer_column columns[1 + RUNS] = {
@@ -531,22 +614,26 @@ static void print_runs(const struct writer *writer, const struct replay *replay,
 			columns[n++] = (struct writer_column){
 				.head = heads[i], .key = run_names[i], .format = WRITER_TEXT};
 	for (size_t i = 0; (field = summary_field_at(i)); i++)
-		if (is_shown(field))
+		if (is_shown(replay, field, seconds))
 			(void)json_array_append_new(rows, make_row(replay, field, summaries));
 	(void)writer_table(writer, columns, n, rows);
 	json_decref(rows);
 }
 
-static void print_error(const struct writer *writer, const struct experiment_summary *summaries)
+static void print_error(const struct writer *writer, const struct replay *replay,
+			const struct experiment_summary *summaries)
 {
 	const struct account_summary *was = &summaries[RECORDED].account;
 	const struct account_summary *model = &summaries[MODEL].account;
+	char profit[64] = "";
 
+	if (has_prices(replay, MODEL))
+		snprintf(profit, sizeof(profit), ", profit %+.4f", model->profit - was->profit);
 	writer_line(writer,
 		    "Error of the model (model minus recorded): utilisation %+.1f points, "
-		    "broken time %+.2f points, profit %+.4f",
+		    "broken time %+.2f points%s",
 		    model->util_avg_pct - was->util_avg_pct, model->broken_pct - was->broken_pct,
-		    model->profit - was->profit);
+		    profit);
 }
 
 static void print_facts(const struct writer *writer, const struct replay_gpu *gpu)
@@ -601,15 +688,15 @@ static void print_tables(const struct writer *writer, const struct replay *repla
 		print_facts(writer, gpu);
 		if (!gpu->played)
 			continue;
-		print_runs(writer, replay, gpu->summaries);
-		print_error(writer, gpu->summaries);
+		print_runs(writer, replay, gpu->summaries, gpu->facts.seconds);
+		print_error(writer, replay, gpu->summaries);
 	}
 	if (replay->n_gpus == 1)
 		return;
 	add_up(replay, sums);
 	writer_line(writer, "%s", "");
 	writer_line(writer, "all GPUs:");
-	print_runs(writer, replay, sums);
+	print_runs(writer, replay, sums, shortest_s(replay));
 }
 
 #define REMOVE_S 300 /* a new vGPU is removed this many seconds after its sale failed */

@@ -72,7 +72,12 @@ ok "a repeated simulation gives the same bytes" cmp "$dir/qos" "$dir/again"
 sim money --no-newcomers --set penalty_per_broken_s=1 --set price_per_cap_hour=3600
 ok "--set prices: sold capacity earns one unit for each second of the GPU" within "$(run money trial revenue)" "$(run money trial sold_cap_pct_s | awk '{ print $1 / 100 }')" 0.01
 ok "each broken second costs one unit" within "$(run money trial penalty)" "$(run money trial broken_s)" 0.01
-ok "the prices in force are unchanged" within "$(run money model revenue)" "$(run model model revenue)" 0.0001
+is "the prices in force are unchanged: none is set, and there is no money" \
+  "$(run money model revenue) $(run money model profit) $(run model recorded penalty) $(fact model model_error.profit)" "null null null null"
+ctl simulate --gpu gpu0 --from "$from" --to "$to" --no-newcomers >"$dir/text"
+ok "the table has no money either" sh -c "! grep -Eq 'revenue|penalty|profit|net income' '$dir/text'"
+is "a short recording has no figure of its last tenth" "$(run model model util_final_pct)" null
+ok "nor in the table" sh -c "! grep -q 'last tenth' '$dir/text'"
 sim key --policy static --set static_ratio=1 --set flavor_cap_pct=70 --newcomer idle
 is "with --set parameters that forbid overselling, nothing is sold" "$(run key trial sales)" 0
 sim idle --policy static --set static_ratio=4 --newcomer idle
