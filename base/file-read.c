@@ -22,13 +22,13 @@ static void grow_text(char **text, size_t *size, size_t max)
 
 int file_read(const char *path, size_t max, char **ret_text, size_t *ret_length)
 {
-	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP_CLOSE int fd = file_open(path, O_RDONLY, 0);
 	CLEANUP_FREE char *text = NULL;
 	size_t size = 0, length = 0;
 	ssize_t n;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	do {
 		/* One byte more than @max shows that the file is too large. */
 		if (length == size)

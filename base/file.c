@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 
 #include "base/cleanup.h"
@@ -79,16 +80,42 @@ int file_write_text(const char *path, const char *text)
 	return fd < 0 ? -errno : file_pwrite_text(fd, text);
 }
 
+/* /dev/null and /dev/full never wait. */
+static bool is_memory_device(const struct stat *status)
+{
+	return S_ISCHR(status->st_mode) &&
+	       (status->st_rdev == makedev(1, 3) || status->st_rdev == makedev(1, 7));
+}
+
+int file_open(const char *path, int flags, unsigned int mode)
+{
+	int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, mode);
+	struct stat status;
+	int r = 0;
+
+	if (fd < 0) /* a socket, or a FIFO without a reader */
+		return errno == ENXIO ? -EINVAL : -errno;
+	if (fstat(fd, &status) < 0)
+		r = -errno;
+	else if (!S_ISREG(status.st_mode) && !is_memory_device(&status))
+		r = S_ISDIR(status.st_mode) ? -EISDIR : -EINVAL;
+	if (r < 0)
+		(void)close(fd);
+	return r < 0 ? r : fd;
+}
+
+const char *file_error(int r)
+{
+	return r == -EINVAL ? "not a regular file" : strerror(-r);
+}
+
 int file_open_stream(const char *path, FILE **ret_file)
 {
-	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat status;
+	CLEANUP_CLOSE int fd = file_open(path, O_RDONLY, 0);
 	FILE *file;
 
-	if (fd < 0 || fstat(fd, &status) < 0)
-		return -errno;
-	if (!S_ISREG(status.st_mode))
-		return -EINVAL;
+	if (fd < 0)
+		return fd;
 	file = fdopen(fd, "r");
 	if (!file)
 		return -errno;
@@ -166,6 +193,17 @@ static int rename_durably(const char *temp, const char *path, const char *before
 	return r;
 }
 
+/* Creates the file @path. A crash or another program may have left a file or link of this name. */
+static int create_anew(const char *path)
+{
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+	int fd = open(path, flags, 0600);
+
+	if (fd < 0 && errno == EEXIST && unlink(path) == 0)
+		fd = open(path, flags, 0600);
+	return fd < 0 ? -errno : fd;
+}
+
 int file_replace(const char *path, const char *text, size_t length)
 {
 	char temp[PATH_MAX], before[PATH_MAX];
@@ -175,9 +213,9 @@ int file_replace(const char *path, const char *text, size_t length)
 	if (snprintf(temp, sizeof(temp), "%s.new", path) >= (int)sizeof(temp) ||
 	    snprintf(before, sizeof(before), "%s.before", path) >= (int)sizeof(before))
 		return -ENAMETOOLONG;
-	fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	fd = create_anew(temp);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	r = write_all(fd, text, length);
 	if (r >= 0)
 		r = rename_durably(temp, path, before);
@@ -208,17 +246,20 @@ int file_name_aside(const char *path, char ret_path[PATH_MAX])
 	return -EEXIST;
 }
 
-int file_set_folder_aside(const char *path, char ret_path[PATH_MAX])
+int file_set_aside(const char *path, char ret_path[PATH_MAX])
 {
-	struct stat st;
-	int r;
+	int r = file_name_aside(path, ret_path);
 
-	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
-		return 0;
-	r = file_name_aside(path, ret_path);
 	if (r < 0)
 		return r;
-	return rename(path, ret_path) < 0 ? -errno : 1;
+	return rename(path, ret_path) < 0 ? -errno : 0;
+}
+
+bool file_is_other(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
 int file_each_match(const char *pattern, void (*found)(void *userdata, const char *path),

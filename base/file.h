@@ -5,6 +5,7 @@
 #define BASE_FILE_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,18 +31,28 @@ int file_pwrite_text(int fd, const char *text);
 int file_pwrite_i64(int fd, int64_t value);
 int file_write_text(const char *path, const char *text); /* opens the file */
 
-/* Reads a whole file. *ret_text ends with a NUL and the caller frees it; @ret_length may be NULL.
- * Returns -EFBIG if the file is larger than @max bytes. */
+/*
+ * Opens a regular file, /dev/null or /dev/full with @flags of open(2) and, with O_CREAT, @mode.
+ * Never waits for the other end of a FIFO. Returns the descriptor, or a negative errno: -EISDIR for
+ * a folder, and -EINVAL for any other kind of file, because reading a FIFO or a device could block
+ * or never end.
+ */
+int file_open(const char *path, int flags, unsigned int mode);
+/* Returns the text of a negative errno of these functions: -EINVAL is "not a regular file". */
+const char *file_error(int r);
+
+/* Reads a whole regular file. *ret_text ends with a NUL and the caller frees it; @ret_length may be
+ * NULL. Returns -EFBIG if the file is larger than @max bytes, and errors of file_open(). */
 int file_read(const char *path, size_t max, char **ret_text, size_t *ret_length);
 
-/* Opens a regular file for reading; the caller closes it. Returns -EINVAL for any other kind of
- * file, because reading a FIFO or a device could block or never end. */
+/* Opens a regular file for reading; the caller closes it. Errors: as file_open(). */
 int file_open_stream(const char *path, FILE **ret_file);
 
 /*
  * Replaces @path atomically and durably: writes PATH.new, fsync, rename, fsync of the folder. After
  * a failure, also of the last step, @path has its old content. Until the last step has succeeded,
- * PATH.before is a link to the old file.
+ * PATH.before is a link to the old file. A file or link of the name PATH.new is removed and not
+ * followed; a folder of this name is an error.
  */
 int file_replace(const char *path, const char *text, size_t length);
 
@@ -49,11 +60,10 @@ int file_replace(const char *path, const char *text, size_t length);
 #define FILE_ASIDE_MARK ".damaged-"
 /* Finds the first such name that no file has. Returns 0 or a negative errno. */
 int file_name_aside(const char *path, char ret_path[PATH_MAX]);
-/*
- * If @path is a folder, renames it to such a name. Returns 1 if it was renamed, 0 if @path is no
- * folder, or a negative errno.
- */
-int file_set_folder_aside(const char *path, char ret_path[PATH_MAX]);
+/* Renames @path to such a name. Returns 0 or a negative errno. */
+int file_set_aside(const char *path, char ret_path[PATH_MAX]);
+/* True if @path exists and is not a regular file; a symbolic link is none. */
+bool file_is_other(const char *path);
 
 /*
  * Calls @found (may be NULL) for each path that matches @pattern, glob(7), in order. Returns the

@@ -2,11 +2,15 @@
 /* Connections to sqlite. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/xalloc.h"
 #include "db/conn.h"
 
@@ -106,6 +110,20 @@ static void create_database(const char *path)
 		(void)close(fd);
 }
 
+/* sqlite would wait for the other end of a FIFO. Returns -EUCLEAN if @path can be no database. */
+static int check_kind(const char *path, struct err *reterr)
+{
+	static const char *const ends[] = {"", "-wal", "-shm", "-journal"};
+	char file[PATH_MAX];
+	struct stat st;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		if (snprintf(file, sizeof(file), "%s%s", path, ends[i]) < PATH_MAX &&
+		    stat(file, &st) == 0 && !S_ISREG(st.st_mode))
+			return err_fail(reterr, EUCLEAN, "%s: %s", file, file_error(-EINVAL));
+	return 0;
+}
+
 int conn_open(const char *path, int flags, int busy_ms, sqlite3 **ret_db, struct err *reterr)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -114,6 +132,9 @@ int conn_open(const char *path, int flags, int busy_ms, sqlite3 **ret_db, struct
 	int rc, r;
 
 	(void)pthread_once(&once, set_up_library);
+	r = check_kind(path, reterr);
+	if (r < 0)
+		return r;
 	if (flags & SQLITE_OPEN_CREATE)
 		create_database(path); /* sqlite3_open_v2() below reports a failure */
 	rc = sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);

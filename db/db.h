@@ -234,7 +234,7 @@ void db_commit(struct db *db);
 #define DB_DAMAGED_MAX	    3
 #define DB_DAMAGED_NAME_MAX 80
 
-/* Names of damaged files that were set aside, in the folder of the database, oldest first. */
+/* Names of the files in the folder of the database that were set aside, oldest first. */
 struct db_damaged {
 	int n;
 	char names[DB_DAMAGED_MAX][DB_DAMAGED_NAME_MAX];

@@ -784,16 +784,24 @@ static int write_path(const char *path, const char *name, const char *end, char 
 	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-static bool is_damaged_name(const char *path, const char *name)
+/* True if file @name was set aside, but not for the log or index of a database. */
+static bool is_damaged_name(const char *name)
 {
-	const char *own = name_of(path);
-	size_t length = strlen(own), n = strlen(name);
+	size_t n = strlen(name);
 
-	if (strncmp(name, own, length) != 0 ||
-	    strncmp(name + length, FILE_ASIDE_MARK, strlen(FILE_ASIDE_MARK)) != 0 ||
-	    n >= DB_DAMAGED_NAME_MAX)
-		return false;
-	return strcmp(name + n - 4, ends[1]) != 0 && strcmp(name + n - 4, ends[2]) != 0;
+	return strstr(name, FILE_ASIDE_MARK) && n < DB_DAMAGED_NAME_MAX &&
+	       strcmp(name + n - 4, ends[1]) != 0 && strcmp(name + n - 4, ends[2]) != 0;
+}
+
+/* Compares the times at which two files were set aside. */
+static int compare_times(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp(strstr((*a)->d_name, FILE_ASIDE_MARK), strstr((*b)->d_name, FILE_ASIDE_MARK));
+}
+
+static int is_damaged(const struct dirent *entry)
+{
+	return is_damaged_name(entry->d_name);
 }
 
 static void remove_files(const char *path, const char *name)
@@ -805,7 +813,7 @@ static void remove_files(const char *path, const char *name)
 			(void)remove(victim);
 }
 
-/* Calls @each for the name of each damaged database, oldest first. */
+/* Calls @each for the name of each file that was set aside, oldest first. */
 static void for_each_damaged(const char *path, void (*each)(void *userdata, const char *name),
 			     void *userdata)
 {
@@ -814,12 +822,11 @@ static void for_each_damaged(const char *path, void (*each)(void *userdata, cons
 	int n = write_path(path, ".", "", folder);
 
 	if (n == 0)
-		n = scandir(folder, &entries, NULL, alphasort); /* names are sorted by time */
+		n = scandir(folder, &entries, is_damaged, compare_times);
 	if (n < 0)
 		return;
 	for (int i = 0; i < n; i++) {
-		if (is_damaged_name(path, entries[i]->d_name))
-			each(userdata, entries[i]->d_name);
+		each(userdata, entries[i]->d_name);
 		free(entries[i]);
 	}
 	free(entries);
@@ -850,7 +857,11 @@ struct trimming {
 static void trim(void *userdata, const char *name)
 {
 	struct trimming *t = userdata;
+	size_t length = strlen(name_of(t->path));
 
+	if (strncmp(name, name_of(t->path), length) != 0 ||
+	    strncmp(name + length, FILE_ASIDE_MARK, strlen(FILE_ASIDE_MARK)) != 0)
+		return; /* not a database */
 	if (strcmp(name, t->newest) != 0 && ++t->others >= DB_DAMAGED_MAX)
 		remove_files(t->path, name);
 }
@@ -870,14 +881,14 @@ static int choose_name(const char *path, char ret_name[DB_DAMAGED_NAME_MAX])
 	return 0;
 }
 
-/* sqlite cannot open a database if its log or index is a folder: sets such a folder aside alone. */
-static int move_folder(const char *path, const char *end, struct damage_result *result)
+/* sqlite cannot open a database if its log or index is no regular file: sets this aside alone. */
+static int move_other(const char *path, const char *end, struct damage_result *result)
 {
 	char from[PATH_MAX], to[PATH_MAX];
 	struct stat st;
 	int r = write_path(path, name_of(path), end, from);
 
-	if (r < 0 || lstat(from, &st) < 0 || !S_ISDIR(st.st_mode))
+	if (r < 0 || lstat(from, &st) < 0 || S_ISREG(st.st_mode))
 		return r;
 	r = choose_name(path, result->set_aside);
 	if (r == 0)
@@ -887,7 +898,8 @@ static int move_folder(const char *path, const char *end, struct damage_result *
 	if (r < 0)
 		result->set_aside[0] = '\0';
 	else
-		snprintf(result->why, sizeof(result->why), "%s%s is a folder", name_of(path), end);
+		snprintf(result->why, sizeof(result->why), "%s%s is not a regular file",
+			 name_of(path), end);
 	return r;
 }
 
@@ -984,9 +996,9 @@ static int check_file(const char *path, struct err *reterr)
 
 	if (stat(path, &st) < 0)
 		return 0; /* the open reports the error */
-	if (S_ISDIR(st.st_mode))
-		return err_fail(reterr, EUCLEAN, "%s: is a folder", path);
-	if (S_ISREG(st.st_mode) && st.st_size == 0)
+	if (!S_ISREG(st.st_mode))
+		return err_fail(reterr, EUCLEAN, "%s: not a regular file", path);
+	if (st.st_size == 0)
 		return err_fail(reterr, EUCLEAN, "%s: the file is empty", path);
 	return 0;
 }
@@ -1015,7 +1027,7 @@ int damage_open(const char *path, const struct db_retention *retention, const ch
 		return err_fail(reterr, errno, "%s: the target of the link is missing", path);
 	path = real ? real : path;
 	for (size_t i = 1; i < ARRAY_SIZE(ends); i++) {
-		r = move_folder(path, ends[i], result);
+		r = move_other(path, ends[i], result);
 		if (r < 0)
 			return err_fail(reterr, -r, "%s%s: cannot be renamed: %s", path, ends[i],
 					strerror(-r));

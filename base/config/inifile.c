@@ -235,7 +235,7 @@ int inifile_read(const char *path, size_t bytes_max, const struct inifile_reader
 	if (r == -EFBIG)
 		return err_fail(reterr, EFBIG, "%s: larger than %zu bytes", path, bytes_max);
 	if (r < 0)
-		return err_fail(reterr, -r, "%s: cannot be read: %s", path, strerror(-r));
+		return err_fail(reterr, -r, "%s: cannot be read: %s", path, file_error(r));
 	if (strlen(text) != length)
 		return err_fail(reterr, EINVAL, "%s: contains a zero byte (allowed: text)", path);
 	skip = strncmp(text, byte_order_mark, 3) == 0 ? 3 : 0;

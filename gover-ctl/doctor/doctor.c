@@ -315,7 +315,7 @@ static void check_history(const struct doctor_input *input, struct finding *find
 			finding, FINDING_WARN,
 			"copy the files from state_dir of gover.conf if you need them "
 			"(sqlite3 FILE .recover), then remove them",
-			"damaged files of the history were set aside: %zu, the first is %s",
+			"damaged files were set aside: %zu, the first is %s",
 			json_array_size(json_object_get(history, "damaged")),
 			json_string_value(json_array_get(json_object_get(history, "damaged"), 0)));
 	else if (field_number(history, "clock_ahead_s") > S_PER_DAY)

@@ -67,8 +67,8 @@
 	      "the database cannot be written; control continues without history", \
 	      "gover-ctl doctor") \
 	ALERT(HISTORY_DAMAGED, "history_damaged", WARNING, 1, ALERT_CLEAR_STATE, \
-	      "a damaged file of the history was set aside and has not been removed; a new " \
-	      "history is in use", \
+	      "a damaged file of the state directory was set aside and has not been removed; a " \
+	      "new file is in use", \
 	      "gover-ctl doctor") \
 	ALERT(OUT_OF_MEMORY, "out_of_memory", WARNING, 1, ALERT_CLEAR_STATE, \
 	      "gover-d ended because memory was exhausted, and was started again", \

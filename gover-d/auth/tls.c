@@ -84,7 +84,7 @@ static int load(const char *path, const char *what, char **ret_text, struct err 
 	int r = file_read(path, PEM_BYTES_MAX, ret_text, NULL);
 
 	return r < 0 ? err_fail(reterr, -r, "[daemon] %s = %s: cannot be read: %s", what, path,
-				strerror(-r))
+				file_error(r))
 		     : 0;
 }
 

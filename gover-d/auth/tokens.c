@@ -226,6 +226,6 @@ int tokens_load(struct tokens *tokens, const char *path, struct err *reterr)
 	if (r == -ENOENT)
 		return 0;
 	if (r < 0)
-		return err_fail(reterr, -r, "%s: cannot be read: %s", path, strerror(-r));
+		return err_fail(reterr, -r, "%s: cannot be read: %s", path, file_error(r));
 	return tokens_parse(tokens, text, length, path, reterr);
 }

@@ -46,6 +46,27 @@ static int make_state_dir(const char *path)
 	return r < 0 ? r : file_make_dirs(path);
 }
 
+/*
+ * What is in the place of the file @path and is no regular file contains nothing that this file
+ * could contain: sets it aside, so that a new file can be written.
+ */
+static void set_aside(const char *path, const char *why)
+{
+	char name[PATH_MAX];
+	int r = file_set_aside(path, name);
+
+	if (r < 0)
+		log_warning("%s: %s, and cannot be renamed: %s", path, why, strerror(-r));
+	else
+		log_warning("%s: %s: it was renamed to %s, and a new file begins", path, why, name);
+}
+
+static void set_other_aside(const char *path)
+{
+	if (file_is_other(path))
+		set_aside(path, file_error(-EINVAL));
+}
+
 static int lock_state_dir(const char *state_dir, int *ret_fd, struct err *reterr)
 {
 	char path[PATH_MAX + 16];
@@ -56,12 +77,20 @@ static int lock_state_dir(const char *state_dir, int *ret_fd, struct err *reterr
 		return err_fail(reterr, -r, "state directory %s cannot be created: %s", state_dir,
 				strerror(-r));
 	snprintf(path, sizeof(path), "%s/lock", state_dir);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	set_other_aside(path);
+	fd = file_open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
 	if (fd < 0)
-		return err_fail(reterr, errno, "%s cannot be opened: %s", path, strerror(errno));
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return err_fail(reterr, -fd, "%s cannot be opened: %s", path, file_error(fd));
+	r = flock(fd, LOCK_EX | LOCK_NB) < 0 ? errno : 0;
+	if (r == EWOULDBLOCK)
 		return err_fail(reterr, EBUSY, "another gover-d uses the state directory %s",
 				state_dir);
+	if (r == ENOLCK || r == EOPNOTSUPP || r == ENOSYS)
+		log_warning("%s cannot be locked: %s: a second gover-d with this state directory "
+			    "would not be noticed",
+			    path, strerror(r));
+	else if (r)
+		return err_fail(reterr, r, "%s cannot be locked: %s", path, strerror(r));
 	*ret_fd = steal_fd(&fd);
 	return 0;
 }
@@ -248,22 +277,6 @@ static int make_loop(struct manager *m, struct err *reterr)
 		     : notify_open(&m->notifier, m->event, reterr);
 }
 
-/*
- * A folder in place of the file @path contains nothing that this file could contain: sets the
- * folder aside, so that a new file can be written.
- */
-static void set_folder_aside(const char *path)
-{
-	char name[PATH_MAX];
-	int r = file_set_folder_aside(path, name);
-
-	if (r < 0)
-		log_warning("%s is a folder and cannot be renamed: %s", path, strerror(-r));
-	else if (r > 0)
-		log_warning("%s is a folder: it was renamed to %s, and a new file begins", path,
-			    name);
-}
-
 /* Locks the state directory and opens the cap journal. */
 static int open_journal(struct manager *m, struct err *reterr)
 {
@@ -286,7 +299,11 @@ static int open_journal(struct manager *m, struct err *reterr)
 	if (r < 0)
 		return r;
 	if (!m->store.settings.dry_run)
-		set_folder_aside(caps_path);
+		set_other_aside(caps_path);
+	r = cap_journal_open(caps_path, &m->caps.actuator.journal, reterr);
+	if (r != -EFBIG || m->store.settings.dry_run)
+		return r;
+	set_aside(caps_path, "too large for the caps of this host");
 	return cap_journal_open(caps_path, &m->caps.actuator.journal, reterr);
 }
 
@@ -326,7 +343,7 @@ static int load_all(struct manager *m, struct err *reterr)
 	history_open(history, &settings->config.retention, clock_now());
 	reader = history_open_reader(history);
 	if (!settings->dry_run)
-		set_folder_aside(m->store.contracts_path);
+		set_other_aside(m->store.contracts_path);
 	r = load_contracts(&m->store, m->caps.actuator.journal, reader, loaded, reterr);
 	m->caps.contracts_lost = loaded->lost;
 	if (r >= 0)
@@ -583,7 +600,7 @@ int manager_restore(const struct config *config, struct err *reterr)
 	if (r >= 0) {
 		/* the database may be missing */
 		(void)db_reader_open(m->recorder.history.path, &reader, NULL);
-		set_folder_aside(m->store.contracts_path);
+		set_other_aside(m->store.contracts_path);
 		r = load_contracts(&m->store, m->caps.actuator.journal, reader, &loaded, reterr);
 		db_reader_close(reader);
 	}

@@ -262,7 +262,7 @@ static void hold_conditions(void *userdata, struct alerts *alerts, struct instan
 	db_stats(history->db, &stats);
 	if (stats.damaged.n > 0)
 		alerts_hold(alerts, ALERT_HISTORY_DAMAGED, NULL, NULL, now.wall_ms,
-			    "damaged files of the history are set aside, the newest as %s; copy "
+			    "damaged files are set aside, the newest as %s; copy "
 			    "or remove them",
 			    stats.damaged.names[stats.damaged.n - 1]);
 	hold_failing(history, &stats, alerts, now.wall_ms);

@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/id.h"
 #include "base/thread.h"
 #include "base/xalloc.h"
@@ -256,14 +257,14 @@ int cap_journal_open(const char *path, struct cap_journal **ret_journal, struct 
 	struct cap_journal *journal = xcalloc(1, sizeof(*journal));
 	int r;
 
-	journal->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	r = journal->fd < 0 ? -errno : load(journal);
+	journal->fd = file_open(path, O_RDWR | O_CREAT, 0600);
+	r = journal->fd < 0 ? journal->fd : load(journal);
 	if (r >= 0)
 		r = start_thread(journal);
 	if (r < 0) {
 		cap_journal_close(journal);
 		return err_fail(reterr, -r, "%s: cannot open the cap journal: %s", path,
-				strerror(-r));
+				file_error(r));
 	}
 	*ret_journal = journal;
 	return 0;

@@ -493,7 +493,7 @@ int contracts_load(const char *path, struct contracts *ret_contracts, struct err
 
 	r = file_read(path, FILE_MAX, &text, &length);
 	if (r < 0)
-		return err_fail(reterr, -r, "%s: cannot be read: %s", path, strerror(-r));
+		return err_fail(reterr, -r, "%s: cannot be read: %s", path, file_error(r));
 	return contracts_parse(text, length, path, ret_contracts, reterr);
 }
 

@@ -319,8 +319,7 @@ int trace_load(const char *path, struct trace **ret_trace, struct err *reterr)
 	trace->name = xstrdup(path);
 	if (r < 0) {
 		trace_free(trace);
-		return err_fail(reterr, -r, "%.300s: cannot be read: %s", path,
-				r == -EINVAL ? "not a regular file" : strerror(-r));
+		return err_fail(reterr, -r, "%.300s: cannot be read: %s", path, file_error(r));
 	}
 	r = read_file(trace, file, reterr);
 	(void)fclose(file);

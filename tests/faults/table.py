@@ -113,8 +113,7 @@ STATE = [
           "tokens_unreadable", recovers=REPAIR),
     Fault("lock-truncated", state.at_start("lock", state.emptied), why="the file has no content"),
     Fault("lock-removed", state.at_start("lock", state.removed), why="it is created again"),
-    Fault("lock-folder", state.until_repaired("lock", state.folder, "lock"), why="the start is rejected", recovers=REPAIR,
-          exits=(1,)),
+    Fault("lock-folder", state.at_start("lock", state.folder, "it was renamed to"), "history_damaged"),
 ]
 
 # the same, under a running daemon

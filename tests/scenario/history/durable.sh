@@ -147,6 +147,12 @@ for how in "ENOSPC write" "EIO sync" "EIO rename" "EIO sync_folder"; do
   print_state >"$dir/kept"
   each_route is_kept
 done
+fault write '*/caps' ENOSPC
+api POST /v1/vgpus '{"id": "full", "gpu": "gpu0", "initial_cap_pct": 5}' >/dev/null
+is "a vGPU whose cap cannot be stored" "$(status)" 507
+ok "the detail names the cause" gojq -e '.detail | contains("No space left on device")' "$dir/body"
+is "the vGPU is not created" "$(get /v1/vgpus/full .status)" 404
+fault clear
 sed -n 's/.*{"\(POST\|PATCH\|PUT\|DELETE\)", "\(\/[^"]*\)", .*/\1 \2/p' "$top"/gover-d/api/resource/*.c >"$dir/patterns"
 ok "the program has changing routes" test -s "$dir/patterns"
 sed -i '/^PUT \/v1\/fleet$/d; /^POST .*\/migration$/d' "$dir/patterns"

@@ -1,7 +1,6 @@
 #!/bin/sh
 # If the contracts file cannot be written, a request is answered with 507 and changes nothing, and an alert reports the
-# file. A hold after an external change is written as soon as possible. If the caps file is on a full disk, the vGPU is
-# not created.
+# file. A hold after an external change is written as soon as possible.
 . "$(dirname "$0")/../lib.sh"
 
 start_sim
@@ -28,14 +27,4 @@ sell b 20
 is "a change is possible again" "$(status)" 201
 restart KILL
 is "nothing is lost by a restart" "$(get /v1/vgpus '[.vgpus[] | "\(.id) \(.held)"] | join(", ")')" "a true, b false"
-stop
-
-# The caps file is on a full disk.
-rm "$dir/state/caps"
-ln -s /dev/full "$dir/state/caps"
-start || exit 1
-api POST /v1/vgpus '{"id": "c", "initial_cap_pct": 10}' >/dev/null
-is "a vGPU whose cap cannot be stored" "$(status)" 507
-ok "the detail names the cause" gojq -e '.detail | contains("No space left on device")' "$dir/body"
-is "the vGPU is not created" "$(get /v1/vgpus '[.vgpus[].id] | join(" ")')" "a b"
 finish

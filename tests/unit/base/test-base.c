@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -299,6 +301,30 @@ TEST(file_read_returns_the_whole_file_or_fails)
 	assert_int_equal(length, 4);
 }
 
+TEST(only_regular_files_are_read)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	size_t length;
+	char *text;
+
+	assert_false(file_is_other(path));
+	(void)unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(file_read(path, 100, &text, &length), -EINVAL);
+	assert_int_equal(file_open(path, O_RDWR | O_CREAT, 0600), -EINVAL);
+	assert_true(file_is_other(path));
+	assert_int_equal(unlink(path), 0);
+
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(file_read(path, 100, &text, &length), -EINVAL);
+	assert_string_equal(file_error(-EINVAL), "not a regular file");
+	assert_int_equal(close(fd), 0);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(file_read("/dev/zero", 100, &text, &length), -EINVAL);
+}
+
 TEST(file_replace_is_atomic)
 {
 	struct stat before, after;
@@ -316,8 +342,13 @@ TEST(file_replace_is_atomic)
 	assert_int_equal(mkdir(beside, 0755), 0);
 	assert_int_equal(file_replace(path, "never", 5), -EISDIR);
 	assert_int_equal(rmdir(beside), 0);
+
+	/* A link with the name of the temporary file is removed, and its target is unchanged. */
+	assert_int_equal(symlink(path, beside), 0);
+	assert_int_equal(file_replace(path, "other", 5), 0);
+	assert_int_equal(access(beside, F_OK), -1);
 	assert_int_equal(file_read(path, 100, &text, NULL), 0);
-	assert_string_equal(text, "newer");
+	assert_string_equal(text, "other");
 	free(text);
 
 	/* The rename fails because @path is a folder. The temporary file is then removed. */

@@ -368,7 +368,7 @@ static const struct kind {
 	{"header", damage_header, true, true, "not a database"},
 	{"all pages but the first", damage_middle, false, true, ""},
 	{"a text file", make_text, true, false, "not a database"},
-	{"a folder", make_folder_of_it, true, true, "is a folder"},
+	{"a folder", make_folder_of_it, true, true, "not a regular file"},
 	{"a missing table", drop_table, true, false, "no such table"},
 	{"a failed migration", lower_version, true, false, "duplicate column"},
 	{"no progress", drop_progress, true, false, ""},
@@ -515,7 +515,7 @@ TEST(test_a_folder_in_place_of_the_log_is_moved_alone)
 	make_folder_of_log();
 	open_db(&keep_all);
 	assert_int_equal(stats_of().damaged.n, 1);
-	assert_non_null(strstr(stats_of().set_aside_why, "history.db-wal is a folder"));
+	assert_non_null(strstr(stats_of().set_aside_why, "history.db-wal is not a regular file"));
 	close_db();
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), MINUTES);
 }

@@ -467,8 +467,8 @@ TEST(only_regular_files_are_read)
 	struct err err = {""};
 
 	assert_non_null(mkdtemp(folder));
-	assert_int_equal(trace_load(folder, &trace, &err), -EINVAL);
-	snprintf(want, sizeof(want), "%s: cannot be read: not a regular file", folder);
+	assert_int_equal(trace_load(folder, &trace, &err), -EISDIR);
+	snprintf(want, sizeof(want), "%s: cannot be read: Is a directory", folder);
 	assert_string_equal(err.msg, want);
 	snprintf(path, sizeof(path), "%s/pipe", folder);
 	assert_int_equal(mkfifo(path, 0600), 0);
