@@ -8,6 +8,7 @@
 #include <getopt.h>
 #include <jansson.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@
 #include "gover-d/config/config.h"
 #include "gover-d/http/http.h"
 #include "gover-d/manager/manager.h"
+#include "gover-d/manager/reload.h"
 #include "gover-d/manager/view.h"
 #include "gover-d/record/memory-mark.h"
 #include "gover-d/util/log.h"
@@ -51,6 +53,7 @@ struct daemon {
 	sd_event_source *timer; /* of check_authn() */
 	/* why the tokens or the certificate cannot be read; "": no problem */
 	char tokens_problem[ERR_MSG_MAX], certificate_problem[ERR_MSG_MAX];
+	struct reload *reload;
 };
 
 static void hold_authn_conditions(void *userdata, struct alerts *alerts, struct instant now)
@@ -146,6 +149,7 @@ static struct daemon *daemon_free(struct daemon *d)
 		/* Stop the manager before api and http are freed: deferred replies need both. */
 		manager_stop(d->manager);
 	sd_event_source_unref(d->timer);
+	reload_free(d->reload);
 	http_free(d->http);
 	api_free(d->api);
 	authn_free(d->authn);
@@ -401,6 +405,27 @@ static int load_config(const struct options *options, struct config *config, str
 	return r;
 }
 
+static int read_again(const void *options, struct config *config, struct err *reterr)
+{
+	return load_config(options, config, reterr);
+}
+
+/*
+ * The daemon must not end before it can handle these signals: SIGHUP waits for the event loop, and
+ * the others, which other programs use for their own purposes, do nothing.
+ */
+static void defer_signals(void)
+{
+	static const int ignored[] = {SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE, SIGXFSZ};
+	sigset_t waiting;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
+		(void)signal(ignored[i], SIG_IGN);
+	sigemptyset(&waiting);
+	sigaddset(&waiting, SIGHUP);
+	(void)sigprocmask(SIG_BLOCK, &waiting, NULL);
+}
+
 /*
  * Limit of open files; each vGPU needs five files. The limit is finite, because hooks inherit it
  * and some programs close every possible descriptor when they start.
@@ -450,20 +475,23 @@ static void save_config(const struct config *config)
 /*
  * Frees *@config before the event loop runs: the struct is large, and the daemon has its own copy.
  */
-static int run_daemon(struct config **config, bool dry_run, struct err *reterr)
+static int run_daemon(const struct options *options, struct config **config, struct err *reterr)
 {
 	struct daemon *daemon;
 	int r;
 
 	raise_file_limit();
-	r = daemon_new(*config, dry_run, &daemon, reterr);
-	if (r >= 0 && !dry_run)
+	r = daemon_new(*config, options->dry_run, &daemon, reterr);
+	if (r >= 0 && !options->dry_run)
 		save_config(*config);
 	free(*config);
 	*config = NULL;
 	if (r < 0)
 		return r;
-	r = manager_run(daemon->manager);
+	r = reload_new(manager_event(daemon->manager), manager_view(daemon->manager)->queries,
+		       manager_changes(daemon->manager), read_again, options, &daemon->reload);
+	if (r >= 0)
+		r = manager_run(daemon->manager);
 	daemon_free(daemon);
 	return r < 0 ? err_fail(reterr, -r, "event loop: %s", strerror(-r)) : 0;
 }
@@ -499,7 +527,7 @@ static int run_verb(const struct options *options, struct config **config, struc
 {
 	switch ((enum verb)options->verb) {
 	case VERB_RUN:
-		return run_daemon(config, options->dry_run, reterr);
+		return run_daemon(options, config, reterr);
 	case VERB_CHECK_CONFIG:
 		puts("the configuration is valid");
 		return 0;
@@ -536,6 +564,8 @@ int main(int argc, char *argv[])
 	r = parse_options(argc, argv, &options);
 	if (r != CMDLINE_GO_ON)
 		return r;
+	if (options.verb == VERB_RUN || options.verb == VERB_RESTORE)
+		defer_signals();
 	if (options.verb == VERB_RUN && unit_state_dir)
 		memory_mark_open(unit_state_dir); /* before the first allocation */
 	if (options.verb == VERB_CHECK_CONFIG && options.json)

@@ -59,6 +59,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
 
 static int make_loop(struct fleet *fleet)
 {
+	static const int ignored[] = {SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE, SIGXFSZ};
 	sigset_t signals;
 	int r;
 
@@ -66,8 +67,9 @@ static int make_loop(struct fleet *fleet)
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGHUP);
-	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
-		return -errno;
+	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
+		if (signal(ignored[i], SIG_IGN) == SIG_ERR)
+			return -errno;
 	r = -pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	if (r >= 0)
 		r = sd_event_new(&fleet->event);

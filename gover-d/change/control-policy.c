@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* PATCH /v1/policy: changes live parameters. */
+/* Changes live parameters: PATCH /v1/policy, and a reload of the configuration. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,10 +12,13 @@
 #include "gover-d/record/record.h"
 #include "gover-d/sale/selling.h"
 #include "gover-d/tick/ledger.h"
+#include "gover-d/util/log.h"
 
 struct policy_change {
 	struct change change; /* must be the first member */
+	const char *origin;   /* for the decision: "an operator changed the policy" */
 	json_t *object;	      /* owned: the new values */
+	struct config file;   /* the values that keys have which no client has changed */
 	/* set by plan(); @live is owned: the live settings after the change */
 	struct config config;
 	json_t *live;
@@ -36,14 +39,14 @@ static int text_of(const json_t *value, char *text, size_t size)
 	return n >= 0 && (size_t)n < size ? 0 : -EINVAL;
 }
 
-static int set_one(struct changes *changes, struct config *config, const char *key,
+static int set_one(const struct config *file, struct config *config, const char *key,
 		   const json_t *value, struct err *reterr)
 {
 	char text[128];
 	int r;
 
 	if (json_is_null(value))
-		r = config_get_live(&changes->settings->file_config, key, text, sizeof(text));
+		r = config_get_live(file, key, text, sizeof(text));
 	else
 		r = text_of(value, text, sizeof(text));
 	if (r == -ENOENT)
@@ -113,8 +116,7 @@ static void set_live(const struct changes *changes, struct policy_change *c)
 	c->live = changes->settings->live ? json_copy(changes->settings->live) : json_object();
 	json_object_foreach (c->object, key, value) {
 		(void)config_get_live(&c->config, key, now_text, sizeof(now_text));
-		(void)config_get_live(&changes->settings->file_config, key, file_text,
-				      sizeof(file_text));
+		(void)config_get_live(&c->file, key, file_text, sizeof(file_text));
 		if (strcmp(now_text, file_text) == 0)
 			(void)json_object_del(c->live, key);
 		else
@@ -131,7 +133,7 @@ static int plan_policy(struct changes *changes, struct change *change, struct er
 
 	c->config = changes->settings->config;
 	json_object_foreach (c->object, key, value) {
-		r = set_one(changes, &c->config, key, value, reterr);
+		r = set_one(&c->file, &c->config, key, value, reterr);
 		if (r != 0)
 			return r;
 	}
@@ -167,7 +169,7 @@ static void copy_to_history(const struct changes *changes, json_t *object, json_
 }
 
 /* Records one decision without a GPU, because the policy applies to all GPUs. */
-static void record_parameters(struct changes *changes, const char *text)
+static void record_parameters(struct changes *changes, const char *origin, const char *text)
 {
 	char why[DECISION_WHY_MAX];
 	struct decision d = {.ts_ms = clock_now().wall_ms,
@@ -175,7 +177,7 @@ static void record_parameters(struct changes *changes, const char *text)
 			     .result = DECISION_NOTED,
 			     .why = why};
 
-	snprintf(why, sizeof(why), "an operator changed the policy: %s%s", text,
+	snprintf(why, sizeof(why), "%s: %s%s", origin, text,
 		 changes->settings->dry_run ? "; the change is lost at the next restart (dry run)"
 					    : "");
 	(void)record_add(changes->recorder, &d, NULL, 0);
@@ -192,16 +194,17 @@ static int apply_policy(struct changes *changes, struct change *change, struct e
 	list_changes(&settings->config, &c->config, c->object, text, sizeof(text));
 	closes = changes_admission(&settings->config, &c->config, c->object);
 	settings->config = c->config;
+	settings->file_config = c->file;
 	settings_apply(settings);
 	json_decref(settings->live);
 	settings->live = json_incref(c->live);
 	ledger_store_prices(changes->tick);
 	copy_to_history(changes, c->object, c->live);
 	if (text[0])
-		record_parameters(changes, text);
+		record_parameters(changes, c->origin, text);
 	for (int i = 0; closes && i < changes->host->n_gpus; i++)
-		selling_close(changes->sales, &changes->host->gpus[i], clock_now(),
-			      "an operator changed the policy");
+		selling_close(changes->sales, &changes->host->gpus[i], clock_now(), "%s",
+			      c->origin);
 	return 0;
 }
 
@@ -223,6 +226,54 @@ int control_policy_change(struct changes *changes, json_t *object, struct change
 
 	c->change.kind = &policy_change_kind;
 	c->change.subject.other = "policy";
+	c->origin = "an operator changed the policy";
+	c->file = changes->settings->file_config;
 	c->object = json_incref(object);
 	return change_begin(changes, &c->change, done, reterr);
+}
+
+/* Takes the live keys of @config that no client has changed. The other keys of the file stay. */
+static void take_live(struct policy_change *c, const struct config *config, const json_t *changed)
+{
+	const struct setting *key;
+	char text[PATH_MAX];
+
+	for (size_t i = 0; (key = config_key_at(i)); i++) {
+		if (!key->live)
+			continue;
+		(void)config_get_live(config, key->key, text, sizeof(text));
+		(void)config_set_live(&c->file, key->key, text, NULL);
+		if (!json_object_get(changed, key->key))
+			json_object_set_new(c->object, key->key, json_string(text));
+	}
+}
+
+static void log_other_key(void *userdata, const char *section, const char *key)
+{
+	(void)userdata;
+	log_notice("[%s]%s%s has changed in the configuration: the next start of gover-d uses it",
+		   section, key[0] ? " " : "", key);
+}
+
+int control_reload(struct changes *changes, const struct config *config, struct change_done done,
+		   struct err *reterr)
+{
+	struct policy_change *c = xcalloc(1, sizeof(*c));
+	json_t *live = changes->settings->live, *value;
+	const char *key;
+	int r;
+
+	config_compare(&changes->settings->file_config, config, log_other_key, NULL);
+	json_object_foreach (live, key, value) {
+		log_notice("%s stays %s, because a client has changed it", key,
+			   json_string_value(value));
+	}
+	c->change.kind = &policy_change_kind;
+	c->change.subject.other = "policy";
+	c->origin = "the configuration was reloaded";
+	c->file = changes->settings->file_config;
+	c->object = json_object();
+	take_live(c, config, live);
+	r = change_begin(changes, &c->change, done, reterr);
+	return r == -EBUSY ? err_fail(reterr, EBUSY, "a change of the policy is in progress") : r;
 }

@@ -84,6 +84,14 @@ int control_policy_change(struct changes *changes, json_t *object, struct change
 			  struct err *reterr);
 
 /*
+ * Takes over the live keys of @config, a configuration that was read again, except those that
+ * clients have changed. Logs the names of all other keys whose values differ from those at the
+ * start. Errors: CONTROL_E_INVALID; -EBUSY: a change of the policy is in progress.
+ */
+int control_reload(struct changes *changes, const struct config *config, struct change_done done,
+		   struct err *reterr);
+
+/*
  * Adds @silence with the next id and the present time. When @done is called, it is the last one of
  * the list. Errors: CONTROL_E_INVALID or _TOO_MANY.
  */

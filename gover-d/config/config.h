@@ -181,6 +181,14 @@ int config_set_live(struct config *config, const char *key, const char *value, s
  */
 int config_get_live(const struct config *config, const char *key, char *ret_text, size_t size);
 
+/*
+ * Calls @differs for each key that cannot change while gover-d runs and whose value differs.
+ * @section: its title, such as "gpu gpu0". @key "": only one of the configurations has the section.
+ */
+void config_compare(const struct config *from, const struct config *to,
+		    void (*differs)(void *userdata, const char *section, const char *key),
+		    void *userdata);
+
 /* Returns true if @url has the scheme http or https and a host. */
 bool config_is_url(const char *url);
 

@@ -487,6 +487,59 @@ void config_print(const struct config *config, FILE *out)
 	}
 }
 
+/* Returns the section of @config that has @title and contains @key; NULL: there is none. */
+static const void *find_section(const struct config *config, const struct setting *key,
+				const char *title)
+{
+	char other[TITLE_MAX];
+	const void *base;
+
+	for (int n = 0; (base = section_at(config, key, n, other)); n++)
+		if (strcmp(other, title) == 0)
+			return base;
+	return NULL;
+}
+
+/* Compares each section of @from that contains @key with that of @to. */
+static void compare_key(const struct config *from, const struct config *to,
+			const struct setting *key, bool first,
+			void (*differs)(void *userdata, const char *section, const char *key),
+			void *userdata)
+{
+	char title[TITLE_MAX], was[PATH_MAX], is[PATH_MAX];
+	const void *base, *other;
+
+	for (int n = 0; (base = section_at(from, key, n, title)); n++) {
+		other = find_section(to, key, title);
+		if (!other && first)
+			differs(userdata, title, "");
+		if (!other)
+			continue;
+		setting_format(key, base, was, sizeof(was));
+		setting_format(key, other, is, sizeof(is));
+		if (strcmp(was, is) != 0)
+			differs(userdata, title, key->key);
+	}
+	for (int n = 0; first && (base = section_at(to, key, n, title)); n++)
+		if (!find_section(from, key, title))
+			differs(userdata, title, "");
+}
+
+void config_compare(const struct config *from, const struct config *to,
+		    void (*differs)(void *userdata, const char *section, const char *key),
+		    void *userdata)
+{
+	const char *section = "";
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		bool first = strcmp(keys[i].section, section) != 0;
+
+		section = keys[i].section;
+		if (!keys[i].live)
+			compare_key(from, to, &keys[i], first, differs, userdata);
+	}
+}
+
 /* Returns the length of a period in seconds of GPU time: period_ms multiplied by speed. */
 static double period_s(const struct config *config)
 {

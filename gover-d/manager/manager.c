@@ -260,6 +260,7 @@ static int make_loop(struct manager *m, struct err *reterr)
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGCHLD);
+	sigaddset(&signals, SIGHUP); /* reload.c handles it */
 	r = -pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	if (r >= 0)
 		r = sd_event_new(&m->event);
@@ -284,9 +285,6 @@ static int open_journal(struct manager *m, struct err *reterr)
 	char caps_path[PATH_MAX];
 	int r;
 
-	/* A client or log reader that disconnects must not end the process. */
-	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
-		return err_fail(reterr, errno, "SIGPIPE: %s", strerror(errno));
 	if ((size_t)snprintf(m->recorder.history.path, sizeof(m->recorder.history.path),
 			     "%s/history.db", state_dir) >= sizeof(m->recorder.history.path) ||
 	    (size_t)snprintf(m->store.contracts_path, sizeof(m->store.contracts_path),

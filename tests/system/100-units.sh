@@ -87,6 +87,22 @@ end_watch
 is "a crash changes no cap" "$seen" "30 "
 
 begin_watch
+pid=$(main_pid)
+ok "systemctl reload succeeds" inside systemctl reload gover-d
+ok "the daemon is active" until_ok 20 is_active gover-d
+ok "SIGHUP from another program changes nothing" inside systemctl kill -s HUP --kill-who=main gover-d
+is "the process is the same" "$(main_pid)" "$pid"
+inside sh -c 'mkdir -p /etc/gover/gover.conf.d && echo "[nope" >/etc/gover/gover.conf.d/99-bad.conf'
+reload_fails() { ! inside systemctl reload gover-d; }
+ok "an invalid configuration is not reloaded" reload_fails
+inside rm /etc/gover/gover.conf.d/99-bad.conf
+is "and the process is the same" "$(main_pid)" "$pid"
+ok "SIGTERM that systemctl did not send ends the daemon" hit TERM
+ok "systemd starts a new daemon" until_ok 30 another
+end_watch
+is "no cap has changed" "$seen" "30 "
+
+begin_watch
 restarts=$(show gover-d NRestarts)
 ok "the daemon hangs" hit STOP
 ok "the watchdog ends the daemon" until_ok 60 another

@@ -811,6 +811,35 @@ TEST(a_flavour_is_found_by_name)
 	assert_string_equal(err.msg, "flavor: u is not allowed (allowed: half, s, t)");
 }
 
+static void note_key(void *userdata, const char *section, const char *key)
+{
+	char *text = userdata;
+
+	sprintf(text + strlen(text), "[%s] %s, ", section, key);
+}
+
+TEST(keys_that_differ_are_found)
+{
+	struct config before;
+	char text[400] = "";
+
+	assert_int_equal(load("[gpu a]\nbackend = sim\n[gpu b]\nbackend = sim\n[flavor s]\n"
+			      "cap_pct = 10\n"),
+			 0);
+	before = config;
+	config_compare(&before, &config, note_key, text);
+	assert_string_equal(text, "");
+	/* The order of sections is no difference, and keys of [policy] and [offer] are not listed.
+	 */
+	assert_int_equal(load("[gpu c]\nbackend = sim\n[gpu a]\nbackend = sim\nspeed = 2\n"
+			      "[flavor s]\ncap_pct = 11\n[flavor t]\ncap_pct = 12\n[policy]\n"
+			      "lowload_pct = 12\n[alerts]\nupdate_s = 1\n"),
+			 0);
+	config_compare(&before, &config, note_key, text);
+	assert_string_equal(text, "[alerts] update_s, [gpu b] , [gpu c] , [gpu a] speed, "
+				  "[flavor s] cap_pct, [flavor t] , ");
+}
+
 TEST(the_policy_uses_the_prices_of_the_offer)
 {
 	assert_int_equal(load("[offer]\nprice_per_cap_hour = 5\nprice_per_move = 3\n"
