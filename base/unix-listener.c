@@ -48,6 +48,8 @@ static int bind_over_stale(int fd, const struct sockaddr_un *address, int type)
 
 	if (r != -EADDRINUSE)
 		return r;
+	if (rmdir(address->sun_path) == 0)
+		return bind_to(fd, address);
 	r = check_dead(address, type);
 	if (r == 0 && unlink(address->sun_path) < 0 && errno != ENOENT)
 		r = -errno;
@@ -118,12 +120,22 @@ int unix_listener_open(const char *path, int type, mode_t mode, int backlog,
 	return steal_fd(&fd);
 }
 
-void unix_listener_remove(struct unix_listener *listener)
+static bool is_own(const struct unix_listener *listener)
 {
 	struct stat st;
 
-	if (listener->ino != 0 && lstat(listener->path, &st) == 0 && st.st_dev == listener->dev &&
-	    st.st_ino == listener->ino)
+	return lstat(listener->path, &st) == 0 && st.st_dev == listener->dev &&
+	       st.st_ino == listener->ino;
+}
+
+bool unix_listener_is_lost(const struct unix_listener *listener)
+{
+	return listener->ino != 0 && !is_own(listener);
+}
+
+void unix_listener_remove(struct unix_listener *listener)
+{
+	if (listener->ino != 0 && is_own(listener))
 		(void)unlink(listener->path);
 	*listener = (struct unix_listener){.ino = 0};
 }

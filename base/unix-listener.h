@@ -3,6 +3,7 @@
 #ifndef BASE_UNIX_LISTENER_H
 #define BASE_UNIX_LISTENER_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 #include <sys/un.h>
 
@@ -20,13 +21,20 @@ struct unix_listener {
 
 /*
  * Binds a socket of @type (SOCK_STREAM, SOCK_SEQPACKET) to @path with @mode (0666: all users can
- * connect), and listens on it with @backlog. Creates missing parent folders and replaces the socket
- * of a process that has ended. Returns the fd (O_CLOEXEC, non-blocking), which the caller closes,
- * or a negative errno with a message. Errors: -EADDRINUSE: another process listens on @path;
- * -ENOTSOCK: @path is not a socket; -ENAMETOOLONG: @path is empty or too long.
+ * connect), and listens on it with @backlog. Creates missing parent folders. Replaces the socket of
+ * a process that has ended, and an empty folder: Docker makes one for a bind mount without a
+ * source. Returns the fd (O_CLOEXEC, non-blocking), which the caller closes, or a negative errno
+ * with a message. Errors: -EADDRINUSE: another process listens on @path; -ENOTSOCK: @path is not a
+ * socket; -ENAMETOOLONG: @path is empty or too long.
  */
 int unix_listener_open(const char *path, int type, mode_t mode, int backlog,
 		       struct unix_listener *ret_listener, struct err *reterr);
+
+/*
+ * True if another program has removed or replaced the name, so that no client can connect. False if
+ * no socket is bound.
+ */
+bool unix_listener_is_lost(const struct unix_listener *listener);
 
 /* Removes the name, unless another process has replaced the socket in the meantime. */
 void unix_listener_remove(struct unix_listener *listener);

@@ -50,7 +50,7 @@ struct daemon {
 	struct authn *authn;
 	struct api *api;
 	struct http *http;
-	sd_event_source *timer; /* of check_authn() */
+	sd_event_source *timer; /* of check_access() */
 	/* why the tokens or the certificate cannot be read; "": no problem */
 	char tokens_problem[ERR_MSG_MAX], certificate_problem[ERR_MSG_MAX];
 	struct reload *reload;
@@ -73,8 +73,9 @@ static const struct observer authn_observer = {
 	.conditions = hold_authn_conditions,
 };
 
-/* Checks the files of the authentication once a period. The next tick reports what is found. */
-static int check_authn(sd_event_source *source, uint64_t usec, void *userdata)
+/* Checks the sockets, and the files of the authentication, once a period. The next tick reports
+ * what is found. */
+static int check_access(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct daemon *d = userdata;
 	const struct view *view = manager_view(d->manager);
@@ -82,6 +83,8 @@ static int check_authn(sd_event_source *source, uint64_t usec, void *userdata)
 	const char *tokens, *certificate;
 
 	(void)usec;
+	if (d->http)
+		http_tick(d->http);
 	authn_tick(d->authn, view->queries, clock_now().mono_ns);
 	tokens = authn_tokens_problem(d->authn);
 	certificate = tls ? tls_problem(tls) : NULL;
@@ -134,7 +137,7 @@ static int start(struct daemon *d, const struct config *config, bool dry_run, st
 	if (r < 0)
 		return r;
 	r = sd_event_add_time_relative(manager_event(d->manager), &d->timer, CLOCK_MONOTONIC, 0, 0,
-				       check_authn, d);
+				       check_access, d);
 	if (r < 0)
 		return err_fail(reterr, -r, "event loop: %s", strerror(-r));
 	begin_step();

@@ -86,6 +86,9 @@
 	      "programs cannot report frames, because their vGPU or user has too many " \
 	      "connections", \
 	      "gover-ctl vgpu show %s") \
+	ALERT(SOCKET_UNUSABLE, "socket_unusable", WARNING, 1, ALERT_CLEAR_STATE, \
+	      "a socket of gover-d cannot be made: no program can connect to it", \
+	      "gover-ctl doctor") \
 	ALERT(CAP_UNREADABLE, "cap_unreadable", WARNING, 5, ALERT_CLEAR_READING, \
 	      "the cap in force cannot be read: external changes of it are not noticed", \
 	      "gover-ctl vgpu show %s") \

@@ -28,6 +28,7 @@
 #include "gover-d/http/head.h"
 #include "gover-d/http/http.h"
 #include "gover-d/http/listen.h"
+#include "gover-d/util/log.h"
 
 #define PRIORITY (SD_EVENT_PRIORITY_NORMAL + 10)
 /*
@@ -731,6 +732,23 @@ int http_new(sd_event *event, const char *socket_path, const char *listen, struc
 	}
 	*ret_http = http;
 	return 0;
+}
+
+void http_tick(struct http *http)
+{
+	struct unix_listener socket;
+	struct err err = {""};
+	int fd;
+
+	if (!unix_listener_is_lost(&http->socket))
+		return;
+	fd = unix_listener_open(http->socket.path, SOCK_STREAM, 0666, HTTP_LISTEN_BACKLOG, &socket,
+				&err);
+	if (fd < 0)
+		return; /* the next period tries again */
+	acceptor_listen_on(&http->unix_socket.acceptor, fd);
+	log_warning("%s was removed by another program, and made again", socket.path);
+	http->socket = socket;
 }
 
 static void stop(struct listener *listener)

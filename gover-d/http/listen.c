@@ -255,6 +255,13 @@ int acceptor_init(struct acceptor *acceptor, int fd, struct MHD_Daemon *daemon,
 	return r;
 }
 
+void acceptor_listen_on(struct acceptor *acceptor, int fd)
+{
+	(void)sd_event_source_set_io_fd(acceptor->readable, fd);
+	(void)close(acceptor->fd);
+	acceptor->fd = fd;
+}
+
 void acceptor_fini(struct acceptor *acceptor)
 {
 	if (!acceptor->daemon)

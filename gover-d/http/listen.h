@@ -61,6 +61,8 @@ struct acceptor {
 int acceptor_init(struct acceptor *acceptor, int fd, struct MHD_Daemon *daemon,
 		  struct connection_table *table, sd_event *event, sd_event_source *timer,
 		  int64_t priority);
+/* Closes the listening socket and accepts connections on @fd, which it takes ownership of. */
+void acceptor_listen_on(struct acceptor *acceptor, int fd);
 void acceptor_fini(struct acceptor *acceptor);
 
 #endif

@@ -371,14 +371,18 @@ void tick_alerts_gpu(struct tick *tick, const struct host_gpu *gpu, const struct
 			    offer->reason);
 }
 
-/* Programs that belong to no vGPU. */
-static void hold_users_over_limit(struct tick *tick, struct instant now)
+/* The socket, and programs that belong to no vGPU. */
+static void hold_fps_conditions(struct tick *tick, struct instant now)
 {
 	const struct fps_refusals *refusals = NULL;
 	uid_t uid = 0;
 
 	if (tick->caps->frames.hub)
 		refusals = fps_hub_user_refusals(tick->caps->frames.hub, &uid);
+	if (tick->caps->frames.hub && fps_hub_problem(tick->caps->frames.hub)[0])
+		alerts_hold(tick->recorder->alerts, ALERT_SOCKET_UNUSABLE, NULL, NULL, now.wall_ms,
+			    "programs cannot report frames: %s",
+			    fps_hub_problem(tick->caps->frames.hub));
 	if (is_refusing(refusals, now))
 		alerts_hold(tick->recorder->alerts, ALERT_FPS_OVER_LIMIT, NULL, NULL, now.wall_ms,
 			    "%llu connections of programs that belong to no vGPU were refused, "
@@ -440,7 +444,7 @@ void tick_alerts_host(struct tick *tick, struct instant now)
 	int64_t marked_ms;
 
 	hold_fleet_conditions(tick, now);
-	hold_users_over_limit(tick, now);
+	hold_fps_conditions(tick, now);
 	if (xalloc_marked(&marked_ms))
 		memory_mark_hold(tick->recorder->alerts, marked_ms, now.wall_ms);
 	if (tick->store->result < 0)

@@ -133,6 +133,7 @@ static int hello_receive(int sock, const struct fps_page **ret_page)
 
 /* Time after which a connection without a hello message is closed. */
 #define HELLO_WITHIN_NS (5 * NS_PER_S)
+#define LISTEN_RETRY_NS (5 * NS_PER_S) /* between two attempts to bind the socket */
 
 /*
  * If the first frame of a new page is older than the last tick by more than this time, only frames
@@ -236,10 +237,13 @@ static void vgpus_free(struct vgpus *vgpus)
 
 struct fps_hub {
 	int epoll;
+	const char *path; /* of the socket; owned by the caller */
 	struct unix_listener socket;
-	int listener;
-	uint64_t idle_ns; /* fps_process_clock_ns() when no connection waited to be accepted */
-	int spare;	  /* reserve fd for accept_to_drop() */
+	int listener;	       /* -1: the socket cannot be used, see problem */
+	struct err problem;    /* why; "": no problem */
+	uint64_t listen_at_ns; /* time of the next attempt */
+	uint64_t idle_ns;      /* fps_process_clock_ns() when no connection waited to be accepted */
+	int spare;	       /* reserve fd for accept_to_drop() */
 	fps_owner_fn owner;
 	void *userdata;
 	uint64_t tick_ns; /* time of the last tick; at first the time of fps_hub_new() */
@@ -497,7 +501,9 @@ static bool accept_to_drop(struct fps_hub *hub)
 
 static void accept_all(struct fps_hub *hub)
 {
-	for (int n = 0; n < ACCEPTS_AT_ONCE; n++) {
+	if (hub->listener < 0)
+		hub->idle_ns = fps_process_clock_ns();
+	for (int n = 0; hub->listener >= 0 && n < ACCEPTS_AT_ONCE; n++) {
 		uint64_t before_ns = fps_process_clock_ns();
 		int fd = accept4(hub->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
@@ -539,10 +545,50 @@ static void end_clients(struct fps_hub *hub, uint64_t now_ns)
 			client_end(hub, hub->clients[i], now_ns);
 }
 
+static void stop_listening(struct fps_hub *hub)
+{
+	cleanup_closep(&hub->listener);
+	hub->listener = -1;
+}
+
+/* Binds the socket and watches it. Stores the problem if this fails. */
+static int listen_to_programs(struct fps_hub *hub)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	int r = unix_listener_open(hub->path, SOCK_SEQPACKET, 0666, BACKLOG, &hub->socket,
+				   &hub->problem);
+
+	if (r < 0)
+		return r;
+	hub->listener = r;
+	hub->problem.msg[0] = '\0';
+	if (epoll_ctl(hub->epoll, EPOLL_CTL_ADD, hub->listener, &event) == 0)
+		return 0;
+	r = err_fail(&hub->problem, errno, "cannot watch %s: %s", hub->path, strerror(errno));
+	unix_listener_remove(&hub->socket);
+	stop_listening(hub);
+	return r;
+}
+
+/* Binds the socket again if another program has removed its name, or if the last attempt failed. */
+static void keep_listening(struct fps_hub *hub, uint64_t now_ns)
+{
+	if (unix_listener_is_lost(&hub->socket)) {
+		hub->socket = (struct unix_listener){.ino = 0};
+		stop_listening(hub);
+		hub->listen_at_ns = 0;
+	}
+	if (hub->listener >= 0 || now_ns < hub->listen_at_ns)
+		return;
+	hub->listen_at_ns = now_ns + LISTEN_RETRY_NS;
+	(void)listen_to_programs(hub); /* fps_hub_problem() reports a failure */
+}
+
 void fps_hub_collect(struct fps_hub *hub)
 {
 	uint64_t now_ns = clock_now().mono_ns;
 
+	keep_listening(hub, now_ns);
 	accept_all(hub); /* also finds out that no connection waits */
 	end_clients(hub, now_ns);
 	for (size_t i = 0; i < hub->vgpus.n; i++) {
@@ -628,6 +674,11 @@ void fps_hub_forget(struct fps_hub *hub, const char *id)
 	vgpus_remove(&hub->vgpus, vgpu);
 }
 
+const char *fps_hub_problem(const struct fps_hub *hub)
+{
+	return hub->problem.msg;
+}
+
 void fps_hub_stats(const struct fps_hub *hub, struct fps_hub_stats *ret_stats)
 {
 	struct fps_hub_stats stats = {
@@ -648,7 +699,6 @@ void fps_hub_stats(const struct fps_hub *hub, struct fps_hub_stats *ret_stats)
 int fps_hub_new(const char *path, fps_owner_fn owner, void *userdata, struct fps_hub **ret_hub,
 		struct err *reterr)
 {
-	struct epoll_event event = {.events = EPOLLIN};
 	struct fps_hub *hub;
 	int r;
 
@@ -670,15 +720,18 @@ int fps_hub_new(const char *path, fps_owner_fn owner, void *userdata, struct fps
 		.few = USER_FEW,
 	};
 	hub->listener = -1;
+	hub->path = path;
 	hub->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	hub->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (hub->epoll < 0)
 		r = err_fail(reterr, errno, "cannot create an epoll instance: %s", strerror(errno));
 	else
-		r = hub->listener = unix_listener_open(path, SOCK_SEQPACKET, 0666, BACKLOG,
-						       &hub->socket, reterr);
-	if (r >= 0 && epoll_ctl(hub->epoll, EPOLL_CTL_ADD, hub->listener, &event) < 0)
-		r = err_fail(reterr, errno, "cannot watch %s: %s", path, strerror(errno));
+		r = listen_to_programs(hub);
+	/* A second daemon must not start; anything else may end, and the next tick tries again. */
+	if (r == -EADDRINUSE || r == -ENAMETOOLONG)
+		r = err_fail(reterr, -r, "%s", hub->problem.msg);
+	else if (hub->epoll >= 0)
+		r = 0;
 	if (r < 0) {
 		fps_hub_free(hub);
 		return r;

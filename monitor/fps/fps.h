@@ -33,13 +33,17 @@ typedef int (*fps_owner_fn)(void *userdata, pid_t pid, char ret_id[ID_MAX]);
 struct fps_hub;
 
 /*
- * Listens on @path. Creates parent folders and replaces a stale socket. The mode of the socket is
- * 0666: any program may connect, because its frames count only for its own vGPU. Returns
- * -EADDRINUSE if another daemon listens on @path.
+ * Listens on @path, which must outlive the hub. Creates parent folders and replaces a stale socket.
+ * The mode of the socket is 0666: any program may connect, because its frames count only for its
+ * own vGPU. Returns -EADDRINUSE if another daemon listens on @path, and -ENAMETOOLONG. After any
+ * other error, and if another program removes the name of the socket, fps_hub_collect() tries
+ * again.
  */
 int fps_hub_new(const char *path, fps_owner_fn owner, void *userdata, struct fps_hub **ret_hub,
 		struct err *reterr);
 struct fps_hub *fps_hub_free(struct fps_hub *hub); /* NULL is fine; returns NULL */
+/* Returns why no program can connect to the socket; "": they can. Owned by the hub. */
+const char *fps_hub_problem(const struct fps_hub *hub);
 
 /*
  * fps_hub_fd() returns an epoll fd for the event loop (EPOLLIN). Call fps_hub_dispatch() when this

@@ -8,7 +8,7 @@ from tree import read_journal
 
 # alerts that report a fault of the daemon or its host; they end when the fault ends
 FAULT_ALERTS = {"contracts_unsaved", "write_failed", "history_failing", "telemetry_stale", "vgpu_missing", "foreign_write",
-                "gpu_stalled", "fps_over_limit", "cap_unreadable", "tokens_unreadable", "certificate_unreadable",
+                "gpu_stalled", "fps_over_limit", "socket_unusable", "cap_unreadable", "tokens_unreadable", "certificate_unreadable",
                 "utilization_unknown", "vgpu_not_adopted"}
 FILE_FIELDS = ("gpu", "vm", "labels", "initial_cap_pct", "min_cap_pct", "target_fps", "fps_limit", "weight", "burst", "held",
                "found")
