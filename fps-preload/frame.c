@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <time.h>
 
+#include "base/preload/debug.h"
+#include "base/preload/sandbox.h"
 #include "fps-preload/connection.h"
 #include "fps-preload/frame.h"
 #include "fps-preload/limit.h"
@@ -30,13 +32,18 @@ static __thread __attribute__((tls_model("initial-exec"))) struct {
 	struct pace pace;
 } self;
 
-void frame_setup(const struct setup *setup)
+bool frame_setup(const struct setup *setup)
 {
+	if (setup->transport == SETUP_OFF && setup->period_ns == 0)
+		return false;
+	if (!sandbox_start(debug_log_end))
+		return false;
 	if (setup->transport != SETUP_OFF) {
 		connection_setup(setup, &limit_ns);
 		counting = true;
 	}
 	period_ns = setup->period_ns;
+	return true;
 }
 
 uint64_t frame_begin(void)
@@ -82,7 +89,7 @@ bool frame_end(uint64_t begin, unsigned int frames)
 	if (wanted_ns == 0)
 		return true;
 	at_ns = pace_next(&self.pace, wanted_ns, now_ns);
-	if (at_ns)
+	if (at_ns && sandbox_allows_calls())
 		wait_until(at_ns);
 	return true;
 }

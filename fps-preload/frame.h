@@ -8,8 +8,11 @@
 
 #include "fps-preload/setup.h"
 
-/* Called once, by the constructor. Earlier frames are neither counted nor paced. */
-void frame_setup(const struct setup *setup);
+/*
+ * Called once, by the constructor. Earlier frames are neither counted nor paced. Returns false if
+ * the library must do nothing in this program: it is off, or see sandbox.h.
+ */
+bool frame_setup(const struct setup *setup);
 
 /*
  * Call frame_begin() before the real function that presents, and frame_end() after each return of

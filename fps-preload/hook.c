@@ -72,9 +72,8 @@ __attribute__((constructor)) static void hook_start(void)
 
 	setup_read(&setup);
 	debug_enable(setup.debug ? "gover-fps" : NULL);
-	frame_setup(&setup);
+	off = !frame_setup(&setup);
 	gpu_time = setup.gpu_time && setup.transport != SETUP_OFF;
-	off = setup.transport == SETUP_OFF && setup.period_ns == 0;
 }
 
 SYMBOL_EARLY static const struct hooked *hooked_find(const char *name)

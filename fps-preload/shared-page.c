@@ -18,6 +18,7 @@
 
 #include "base/preload/debug.h"
 #include "base/preload/owned-fd.h"
+#include "base/preload/sandbox.h"
 #include "base/preload/sealed-memfd.h"
 #include "fps-preload/connection.h"
 #include "fps-preload/shared-page.h"
@@ -58,7 +59,8 @@ static pthread_once_t exit_key_once = PTHREAD_ONCE_INIT;
 static void after_fork(void)
 {
 	*local = (struct local){0};
-	connection_reset();
+	if (sandbox_allows_calls())
+		connection_reset();
 }
 
 static struct local *get_local(void)
@@ -196,13 +198,16 @@ static bool claim_lane(uint64_t now_ns)
 
 /*
  * Claims a lane if @lane is true, otherwise polls the connection. Preserves errno and prevents
- * thread cancellation, so that the host program does not notice the system calls.
+ * thread cancellation, so that the host program does not notice the system calls. Under a filter
+ * of system calls it returns false: frames then count only in a page that the daemon has already.
  */
 static bool claim_lane_or_poll(bool lane, uint64_t now_ns)
 {
 	int saved_errno = errno, cancel_state;
 	bool ok = true;
 
+	if (!sandbox_allows_calls())
+		return false;
 	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	if (lane)
 		ok = claim_lane(now_ns);
@@ -278,7 +283,7 @@ __attribute__((destructor)) static void finish(void)
 	int cancel_state;
 
 	if (!l || !__atomic_load_n(&l->page, __ATOMIC_ACQUIRE) ||
-	    __atomic_exchange_n(&l->polling, true, __ATOMIC_ACQUIRE))
+	    __atomic_exchange_n(&l->polling, true, __ATOMIC_ACQUIRE) || !sandbox_allows_calls())
 		return;
 	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	connection_finish();

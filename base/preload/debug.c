@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/preload/debug.h"
+#include "base/preload/sandbox.h"
 
 static const char *debug_library; /* written before the first line, then constant; NULL: off */
 
@@ -20,7 +21,7 @@ void debug_log(const char *format, ...)
 	int head, length, saved_errno = errno;
 	va_list ap;
 
-	if (!debug_library)
+	if (!debug_library || !sandbox_allows_calls())
 		return;
 	head = snprintf(line, sizeof(line), "%s[%d]: ", debug_library, (int)getpid());
 	va_start(ap, format);
@@ -31,4 +32,16 @@ void debug_log(const char *format, ...)
 	line[length++] = '\n';
 	(void)!write(STDERR_FILENO, line, (size_t)length); /* stderr may be closed */
 	errno = saved_errno;
+}
+
+void debug_log_end(const char *why, const char *detail)
+{
+	char line[256];
+	int length;
+
+	if (!debug_library)
+		return;
+	length = snprintf(line, sizeof(line), "%s: %s (%s); no further system calls, no reports\n",
+			  debug_library, why, detail);
+	(void)!write(STDERR_FILENO, line, (size_t)length); /* stderr may be closed */
 }

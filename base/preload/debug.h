@@ -11,7 +11,13 @@
  * nothing is printed.
  */
 void debug_enable(const char *library);
-/* Prints one line. Allocates nothing and preserves errno. */
+/*
+ * Prints one line, unless system calls are not allowed (sandbox.h). Allocates nothing and preserves
+ * errno.
+ */
 void debug_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* For sandbox_start(): prints the last line. Makes no other system call than write(). */
+void debug_log_end(const char *why, const char *detail);
 
 #endif

@@ -76,8 +76,7 @@ EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries,
 	memcpy(&target, target_dispatch, size);
 	layer = target;
 	tenant_setup_read(&setup);
-	if (!setup.off) {
-		link_setup(&setup);
+	if (!setup.off && link_setup(&setup)) {
 		gate_setup(submit_tend);
 		slice_setup(&setup);
 		install(&setup);

@@ -16,6 +16,7 @@
 
 #include "base/preload/debug.h"
 #include "base/preload/owned-fd.h"
+#include "base/preload/sandbox.h"
 #include "compute/channel/memfd.h"
 #include "compute/channel/message.h"
 #include "compute/channel/wire.h"
@@ -127,9 +128,11 @@ static void after_fork(void)
 	set_slot(NULL);
 	memset(&spare_page, 0, sizeof(spare_page));
 	__atomic_store_n(&page, &spare_page, __ATOMIC_RELEASE);
-	owned_fd_close(&sock);
-	owned_fd_close(&page_fd);
-	owned_fd_close(&bell);
+	if (sandbox_allows_calls()) {
+		owned_fd_close(&sock);
+		owned_fd_close(&page_fd);
+		owned_fd_close(&bell);
+	}
 	/* The child maps the beacon of its own connection over the inherited one. */
 	state = DOWN;
 	next_ns = 0;
@@ -177,16 +180,19 @@ static int create_page(void)
 	return 0;
 }
 
-void link_setup(const struct tenant_setup *setup)
+bool link_setup(const struct tenant_setup *setup)
 {
 	address = setup->arbiter;
 	off = setup->off;
 	debug_enable(setup->debug ? "gover-cl" : NULL);
-	if (off)
-		return;
+	if (off || !sandbox_start(debug_log_end)) {
+		off = true;
+		return false;
+	}
 	(void)pthread_atfork(/* prepare= */ NULL, /* parent= */ NULL, after_fork);
 	/* Before other threads count in the spare page. If it fails, link_poll() tries again. */
 	(void)create_page();
+	return true;
 }
 
 static int greet(void)
@@ -256,6 +262,12 @@ static int receive_welcome(void)
 	return 0;
 }
 
+void link_leave(void)
+{
+	__atomic_store_n(&off, true, __ATOMIC_RELAXED);
+	set_slot(NULL);
+}
+
 static bool is_closed(void)
 {
 	char byte;
@@ -273,9 +285,13 @@ static void check_arbiter(uint64_t now_ns)
 	/* The clock is read before the stamp, which can be newer. */
 	uint64_t age_ns = stamp_ns < now_ns ? now_ns - stamp_ns : 0;
 
-	if (age_ns > COMPUTE_STAMP_OLD_NS)
+	if (age_ns <= SUSPECT_NS)
+		return; /* no system call while the stamp is fresh */
+	if (!sandbox_allows_calls())
+		link_leave();
+	else if (age_ns > COMPUTE_STAMP_OLD_NS)
 		drop("the arbiter does not run", now_ns);
-	else if (age_ns > SUSPECT_NS && is_closed()) /* no system call while the stamp is fresh */
+	else if (is_closed())
 		drop("the arbiter has ended", now_ns);
 }
 
@@ -283,10 +299,14 @@ static void poll_once(uint64_t now_ns)
 {
 	int r;
 
+	if (state == DOWN && now_ns < next_ns)
+		return;
+	if (state != UP && !sandbox_allows_calls()) {
+		link_leave();
+		return;
+	}
 	switch (state) {
 	case DOWN:
-		if (now_ns < next_ns)
-			return;
 		r = greet();
 		if (r < 0) {
 			debug_log("%s: %s", address.sun_path, strerrordesc_np(-r));
@@ -314,7 +334,8 @@ static void run_alone(void (*work)(uint64_t), uint64_t argument)
 {
 	int saved_errno = errno, cancel_state;
 
-	if (off || __atomic_exchange_n(&polling, true, __ATOMIC_ACQUIRE))
+	if (__atomic_load_n(&off, __ATOMIC_RELAXED) ||
+	    __atomic_exchange_n(&polling, true, __ATOMIC_ACQUIRE))
 		return;
 	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	work(argument);
@@ -332,7 +353,7 @@ static void wait_welcome(uint64_t limit_ms)
 {
 	struct pollfd fd = {.fd = sock.fd, .events = POLLIN};
 
-	if (state != GREETED)
+	if (state != GREETED || !sandbox_allows_calls())
 		return;
 	(void)poll(&fd, 1, (int)limit_ms);
 	poll_once(tenant_clock_ns());
@@ -348,6 +369,8 @@ void link_ring(void)
 	uint64_t one = 1;
 	int saved_errno = errno;
 
+	if (!sandbox_allows_calls())
+		return;
 	tenant_lock(&bell_locked);
 	/* EAGAIN: the bell has rung and the arbiter has not read it for long */
 	if (owned_fd_is_valid(&bell) && write(bell.fd, &one, sizeof(one)) < 0 && errno != EAGAIN)

@@ -42,8 +42,11 @@ void tenant_setup_read(struct tenant_setup *ret_setup);
 /* Time between two attempts to connect. */
 #define LINK_RETRY_NS 1000000000ull
 
-/* Called once, before all others. */
-void link_setup(const struct tenant_setup *setup);
+/*
+ * Called once, before all others. Returns false if the layer must do nothing in this program: see
+ * base/preload/sandbox.h.
+ */
+bool link_setup(const struct tenant_setup *setup);
 
 /* The page of this process: never NULL. */
 struct compute_page *link_page(void);
@@ -70,6 +73,12 @@ void link_poll(uint64_t now_ns);
  * first kernel.
  */
 void link_wait_welcome(int limit_ms);
+
+/*
+ * Gives up control for ever, without a system call: called if the calling thread must not make any
+ * (base/preload/sandbox.h). Submissions then pass as without an arbiter.
+ */
+void link_leave(void);
 
 /* Rings the bell of the arbiter, if there is one. A system call. Preserves errno. */
 void link_ring(void);

@@ -9,10 +9,15 @@
 #include <sched.h>
 #include <stdbool.h>
 
+#include "base/preload/sandbox.h"
+
+#define TENANT_LOCK_SPINS 1000
+
 static inline void tenant_lock(bool *locked)
 {
-	while (__atomic_exchange_n(locked, true, __ATOMIC_ACQUIRE))
-		(void)sched_yield();
+	for (unsigned int spins = 1; __atomic_exchange_n(locked, true, __ATOMIC_ACQUIRE); spins++)
+		if (spins % TENANT_LOCK_SPINS == 0 && sandbox_allows_calls())
+			(void)sched_yield();
 }
 
 static inline void tenant_unlock(bool *locked)

@@ -68,13 +68,11 @@ __attribute__((constructor)) static void layer_start(void)
 
 	setup_read(&setup);
 	debug_enable(setup.debug ? "gover-fps" : NULL);
-	off = setup.transport == SETUP_OFF && setup.period_ns == 0;
+	off = !frame_setup(&setup);
 	if (begin && end) {
 		beside_preload = true;
 		begin_frame = begin;
 		end_frame = end;
-	} else {
-		frame_setup(&setup);
 	}
 }
 

@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/helper/sandbox.h"
+
 #define ITEMS	    256
 #define BUFFERS_MAX 1000
 #define THREADS_MAX 16
@@ -82,6 +84,7 @@ static void launch(const struct work *w, cl_uint n, const cl_event *list, cl_eve
 {
 	size_t items = ITEMS;
 
+	sandbox_step();
 	must(clEnqueueNDRangeKernel(w->queue, w->kernel, 1, NULL, &items, NULL, n, list, event),
 	     "launch");
 }

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/helper/sandbox.h"
+
 typedef unsigned int (*egl_swap_fn)(void *display, void *surface);
 
 void glXSwapBuffers(void *display, unsigned long drawable);
@@ -55,6 +57,7 @@ void glXSwapBuffers(void *display, unsigned long drawable)
 		(void)!read(block_fd, &byte, 1);
 	}
 	presented = presented + 1;
+	sandbox_step();
 }
 
 /* Behaves like Mesa with a software renderer: returns 0, or -1 if nothing was presented. */

@@ -4,8 +4,8 @@
  * exercises the layer only. Presents FRAMES times in each of its threads. Exits with 1 and a
  * message if the layer forwards a call wrongly.
  *
- * HOW timed: prints the CPU time of a present in ns with a driver that does nothing; bare: the same
- * without the layer.
+ * HOW slow: presents every 10 ms. timed: prints the CPU time of a present in ns with a driver that
+ * does nothing; bare: the same without the layer.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -15,8 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <vulkan/vk_layer.h>
 #include <vulkan/vulkan.h>
+
+#include "tests/helper/sandbox.h"
 
 #define WINDOWS 3
 #define WARM	10000
@@ -88,6 +91,7 @@ static VkResult driver_present(VkQueue queue, const VkPresentInfoKHR *info)
 {
 	(void)queue;
 	presents = presents + 1;
+	sandbox_step();
 	if (is("lost"))
 		return VK_ERROR_DEVICE_LOST;
 	for (uint32_t i = 0; info->pResults && i < info->swapchainCount; i++)
@@ -209,11 +213,14 @@ static void present(VkDevice device)
 
 	if (is("no-swapchain") && !show)
 		return;
-	for (long i = 0; i < frames; i++)
+	for (long i = 0; i < frames; i++) {
+		if (is("slow"))
+			(void)usleep(10000);
 		if (show((VkQueue)&queue, &info) !=
 		    (windows ? VK_ERROR_OUT_OF_DATE_KHR
 			     : (is("lost") ? VK_ERROR_DEVICE_LOST : VK_SUCCESS)))
 			fail("the result was changed");
+	}
 	if (info.pResults && (results[0] != VK_SUCCESS || results[1] != VK_SUBOPTIMAL_KHR ||
 			      results[2] != VK_ERROR_OUT_OF_DATE_KHR))
 		fail("the results of the windows were changed");

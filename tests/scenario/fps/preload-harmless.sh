@@ -16,13 +16,13 @@ for where in vsock:1:7007 vsock:2:7007 vsock:99:7007 port:org.gover.none; do
   ok "GOVER_FPS=$where without a daemon: the program continues and prints nothing" silent drawing direct-glx 1100 1000
   ok "errno is kept" drawing errno 100
 done
-"$B/tests/fps-deny" true
+"$B/tests/fps-deny" errno:socket true
 if [ $? -eq 77 ]; then
   ok "sockets refused by seccomp # SKIP no seccomp here" true
 else
   for where in "unix:$fps" vsock:2:7007; do
     ok "GOVER_FPS=$(echo "$where" | cut -c 1-5)..., sockets refused by seccomp: the program continues and prints nothing" \
-      silent "$B/tests/fps-deny" env LD_LIBRARY_PATH="$gl" LD_PRELOAD="$preload" GOVER_FPS="$where" \
+      silent "$B/tests/fps-deny" errno:socket env LD_LIBRARY_PATH="$gl" LD_PRELOAD="$preload" GOVER_FPS="$where" \
       "$B/tests/fps-draw" direct-glx 1100 1000
   done
 fi
