@@ -32,8 +32,24 @@ static __thread __attribute__((tls_model("initial-exec"))) struct {
 	struct pace pace;
 } self;
 
+static void log_invalid(const struct setup *setup)
+{
+	/* A debug line is a system call. */
+	if (!setup->debug || !sandbox_start(debug_log_end))
+		return;
+	if (setup->invalid_fps)
+		debug_log("GOVER_FPS: invalid value '%.100s', no frame is counted (allowed: "
+			  "unix:PATH, vsock:CID:PORT, port:NAME, off)",
+			  setup->invalid_fps);
+	if (setup->invalid_fps_max)
+		debug_log("GOVER_FPS_MAX: invalid value '%.100s', ignored (allowed: %d to %d)",
+			  setup->invalid_fps_max, PACE_MIN_FPS, PACE_MAX_FPS);
+}
+
 bool frame_setup(const struct setup *setup)
 {
+	if (setup->invalid_fps || setup->invalid_fps_max)
+		log_invalid(setup);
 	if (setup->transport == SETUP_OFF && setup->period_ns == 0)
 		return false;
 	if (!sandbox_start(debug_log_end))

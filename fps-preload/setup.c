@@ -81,9 +81,11 @@ void setup_read(struct setup *ret_setup)
 	for (size_t i = 0; i < sizeof(transports) / sizeof(transports[0]); i++)
 		if (strncmp(where, transports[i].prefix, strlen(transports[i].prefix)) == 0)
 			transports[i].read(where + strlen(transports[i].prefix), &setup);
+	if (setup.transport == SETUP_OFF && strcmp(where, "off") != 0)
+		setup.invalid_fps = where;
 	/* An invalid rate is ignored: period_ns stays 0, which means no pacing. */
-	if (fps_max)
-		(void)pace_parse(fps_max, &setup.period_ns);
+	if (fps_max && pace_parse(fps_max, &setup.period_ns) < 0)
+		setup.invalid_fps_max = fps_max;
 	setup.gpu_time = gpu_time && strcmp(gpu_time, "1") == 0;
 	setup.debug = debug && strcmp(debug, "1") == 0;
 	*ret_setup = setup;

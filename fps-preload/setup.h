@@ -22,6 +22,8 @@ struct setup {
 	uint64_t period_ns;		/* minimum time of a frame; 0: no pacing */
 	bool gpu_time;			/* measure GPU time */
 	bool debug;			/* print debug lines */
+	/* values that were ignored because they are invalid, for a debug line; NULL: none */
+	const char *invalid_fps, *invalid_fps_max;
 };
 
 /*

@@ -43,5 +43,10 @@ is "only the hooks and the interface of the layer are exported" \
   "dlsym dlvsym eglGetProcAddress eglSwapBuffers eglSwapBuffersWithDamageEXT eglSwapBuffersWithDamageKHR $(:
   )glXGetProcAddress glXGetProcAddressARB glXSwapBuffers glXSwapBuffersMscOML gover_fps_frame_begin gover_fps_frame_end "
 GOVER_FPS_DEBUG=1 drawing direct-glx 10 2>"$dir/debug"
+where=unx:/run/x.sock GOVER_FPS_MAX=60fps GOVER_FPS_DEBUG=1 drawing direct-glx 10 2>"$dir/typo"
+ok "GOVER_FPS_DEBUG=1 names an invalid GOVER_FPS" grep -q "GOVER_FPS: invalid value 'unx:/run/x.sock', no frame" "$dir/typo"
+ok "GOVER_FPS_DEBUG=1 names an invalid GOVER_FPS_MAX" grep -q "GOVER_FPS_MAX: invalid value '60fps', ignored" "$dir/typo"
+where=off GOVER_FPS_DEBUG=1 drawing direct-glx 10 2>"$dir/off"
+ok "GOVER_FPS=off is valid" test ! -s "$dir/off"
 ok "GOVER_FPS_DEBUG=1 prints debug lines" grep -q "gover-fps\[[0-9]*\]: cannot connect to $fps" "$dir/debug"
 finish
