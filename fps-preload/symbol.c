@@ -9,6 +9,7 @@
 #include <link.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "fps-preload/symbol.h"
 
@@ -155,6 +156,42 @@ SYMBOL_EARLY symbol_dlvsym_fn symbol_dlvsym(void)
 	return (symbol_dlvsym_fn)next_find(&next_dlvsym, "dlvsym", (void *)find_nothing_versioned);
 }
 
+/* Returns DT_SONAME of the object, or NULL. */
+static const char *soname_of(const struct dl_phdr_info *object)
+{
+	struct link_map map = {.l_addr = object->dlpi_addr};
+	const char *strings;
+
+	for (size_t i = 0; i < object->dlpi_phnum; i++)
+		if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			map.l_ld = (ElfW(Dyn) *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
+	strings = map.l_ld ? section(&map, DT_STRTAB) : NULL;
+	for (const ElfW(Dyn) *entry = map.l_ld; strings && entry->d_tag != DT_NULL; entry++)
+		if (entry->d_tag == DT_SONAME)
+			return strings + entry->d_un.d_val;
+	return NULL;
+}
+
+static int has_name(struct dl_phdr_info *object, size_t size, void *name)
+{
+	const char *slash = strrchr(object->dlpi_name, '/'), *soname = soname_of(object);
+
+	(void)size;
+	return strcmp(slash ? slash + 1 : object->dlpi_name, name) == 0 ||
+	       (soname && strcmp(soname, name) == 0);
+}
+
+/*
+ * Like dlopen() with RTLD_NOLOAD. dlopen() alone searches the file system for a library that is not
+ * loaded, and a filter of system calls may end the program there.
+ */
+static void *find_loaded(const char *library)
+{
+	return dl_iterate_phdr(has_name, (void *)(uintptr_t)library)
+		       ? dlopen(library, RTLD_LAZY | RTLD_NOLOAD)
+		       : NULL;
+}
+
 void *symbol_find(const char *name)
 {
 	/*
@@ -166,7 +203,7 @@ void *symbol_find(const char *name)
 	void *found = find(RTLD_NEXT, name);
 
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]) && !found; i++) {
-		void *library = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
+		void *library = find_loaded(libraries[i]);
 
 		if (!library)
 			continue;

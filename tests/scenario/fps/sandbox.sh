@@ -56,6 +56,10 @@ for what in library layer; do
     "gover-fps: a seccomp filter is in force (see GOVER_SANDBOX); no further system calls, no reports"
 done
 
+program library
+is "no search for a GL library that is not loaded" "$(late=openat && export GOVER_FPS_GPU_TIME=1 && filtered kill later)" \
+  "frames 130 programs 1 refused 0 exit 0"
+
 processes() { # processes HOW STEP: runs fps-draw HOW, whose processes or threads enter a filter at this present
   "$B/tests/fps-sink" "$fps" env GOVER_FPS="unix:$fps" SANDBOX="kill:$some" SANDBOX_STEP="$2" \
     LD_LIBRARY_PATH="$gl" LD_PRELOAD="$preload" "$B/tests/fps-draw" "$1" 100 2>&1 | tail -n 1
