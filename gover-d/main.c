@@ -73,8 +73,10 @@ static const struct observer authn_observer = {
 	.conditions = hold_authn_conditions,
 };
 
-/* Checks the sockets, and the files of the authentication, once a period. The next tick reports
- * what is found. */
+/*
+ * Checks the sockets, and the files of the authentication, once a period. The next tick reports
+ * what is found.
+ */
 static int check_access(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct daemon *d = userdata;

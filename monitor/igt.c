@@ -20,8 +20,8 @@
 #include "base/backoff.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/linux/spawn.h"
 #include "base/parse.h"
-#include "base/spawn.h"
 #include "base/xalloc.h"
 #include "monitor/igt.h"
 

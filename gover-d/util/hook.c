@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/spawn.h"
+#include "base/linux/spawn.h"
 #include "base/xalloc.h"
 #include "gover-d/util/hook.h"
 #include "gover-d/util/log.h"

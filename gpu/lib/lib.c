@@ -28,7 +28,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/spawn.h"
+#include "base/linux/spawn.h"
 #include "base/xalloc.h"
 #include "compute/channel/control.h"
 #include "gpu/cgroup-tree.h"

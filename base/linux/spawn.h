@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Starts a program as a child, with the default action of each signal and no signal blocked. */
-#ifndef BASE_SPAWN_H
-#define BASE_SPAWN_H
+#ifndef BASE_LINUX_SPAWN_H
+#define BASE_LINUX_SPAWN_H
 
 #include <stdbool.h>
 #include <sys/types.h>

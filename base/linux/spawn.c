@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "base/spawn.h"
+#include "base/linux/spawn.h"
 
 static int start_with(const struct spawn *spawn, posix_spawnattr_t *attributes,
 		      posix_spawn_file_actions_t *actions, pid_t *ret_pid)
