@@ -20,15 +20,12 @@ static void grow_text(char **text, size_t *size, size_t max)
 	*text = xrealloc(*text, *size + 1);
 }
 
-int file_read(const char *path, size_t max, char **ret_text, size_t *ret_length)
+static int read_all(int fd, size_t max, char **ret_text, size_t *ret_length)
 {
-	CLEANUP_CLOSE int fd = file_open(path, O_RDONLY, 0);
 	CLEANUP_FREE char *text = NULL;
 	size_t size = 0, length = 0;
 	ssize_t n;
 
-	if (fd < 0)
-		return fd;
 	do {
 		/* One byte more than @max shows that the file is too large. */
 		if (length == size)
@@ -46,4 +43,18 @@ int file_read(const char *path, size_t max, char **ret_text, size_t *ret_length)
 	if (ret_length)
 		*ret_length = length;
 	return 0;
+}
+
+int file_read(const char *path, size_t max, char **ret_text, size_t *ret_length)
+{
+	CLEANUP_CLOSE int fd = file_open(path, O_RDONLY, 0);
+
+	return fd < 0 ? fd : read_all(fd, max, ret_text, ret_length);
+}
+
+int file_read_input(const char *path, size_t max, char **ret_text)
+{
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : read_all(fd, max, ret_text, /* ret_length= */ NULL);
 }

@@ -80,11 +80,9 @@ int file_write_text(const char *path, const char *text)
 	return fd < 0 ? -errno : file_pwrite_text(fd, text);
 }
 
-/* /dev/null and /dev/full never wait. */
-static bool is_memory_device(const struct stat *status)
+static bool is_null_device(const struct stat *status)
 {
-	return S_ISCHR(status->st_mode) &&
-	       (status->st_rdev == makedev(1, 3) || status->st_rdev == makedev(1, 7));
+	return S_ISCHR(status->st_mode) && status->st_rdev == makedev(1, 3);
 }
 
 int file_open(const char *path, int flags, unsigned int mode)
@@ -97,7 +95,7 @@ int file_open(const char *path, int flags, unsigned int mode)
 		return errno == ENXIO ? -EINVAL : -errno;
 	if (fstat(fd, &status) < 0)
 		r = -errno;
-	else if (!S_ISREG(status.st_mode) && !is_memory_device(&status))
+	else if (!S_ISREG(status.st_mode) && !is_null_device(&status))
 		r = S_ISDIR(status.st_mode) ? -EISDIR : -EINVAL;
 	if (r < 0)
 		(void)close(fd);
@@ -193,7 +191,7 @@ static int rename_durably(const char *temp, const char *path, const char *before
 	return r;
 }
 
-/* Creates the file @path. A crash or another program may have left a file or link of this name. */
+/* A crash or another program may have left a file or a link with this name. */
 static int create_anew(const char *path)
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;

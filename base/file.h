@@ -32,8 +32,8 @@ int file_pwrite_i64(int fd, int64_t value);
 int file_write_text(const char *path, const char *text); /* opens the file */
 
 /*
- * Opens a regular file, /dev/null or /dev/full with @flags of open(2) and, with O_CREAT, @mode.
- * Never waits for the other end of a FIFO. Returns the descriptor, or a negative errno: -EISDIR for
+ * Opens a regular file or /dev/null with @flags of open(2) and, with O_CREAT, @mode. Never waits
+ * for the other end of a FIFO. Returns the descriptor, or a negative errno: -EISDIR for
  * a folder, and -EINVAL for any other kind of file, because reading a FIFO or a device could block
  * or never end.
  */
@@ -44,6 +44,9 @@ const char *file_error(int r);
 /* Reads a whole regular file. *ret_text ends with a NUL and the caller frees it; @ret_length may be
  * NULL. Returns -EFBIG if the file is larger than @max bytes, and errors of file_open(). */
 int file_read(const char *path, size_t max, char **ret_text, size_t *ret_length);
+/* Like file_read(), for a file that a user names: also reads a FIFO, and waits for its other end.
+ */
+int file_read_input(const char *path, size_t max, char **ret_text);
 
 /* Opens a regular file for reading; the caller closes it. Errors: as file_open(). */
 int file_open_stream(const char *path, FILE **ret_file);

@@ -110,15 +110,15 @@ static void create_database(const char *path)
 		(void)close(fd);
 }
 
-/* sqlite would wait for the other end of a FIFO. Returns -EUCLEAN if @path can be no database. */
+const char *const conn_file_ends[CONN_FILES] = {"", "-wal", "-shm", "-journal"};
+
 static int check_kind(const char *path, struct err *reterr)
 {
-	static const char *const ends[] = {"", "-wal", "-shm", "-journal"};
 	char file[PATH_MAX];
 	struct stat st;
 
-	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
-		if (snprintf(file, sizeof(file), "%s%s", path, ends[i]) < PATH_MAX &&
+	for (size_t i = 0; i < CONN_FILES; i++)
+		if (snprintf(file, sizeof(file), "%s%s", path, conn_file_ends[i]) < PATH_MAX &&
 		    stat(file, &st) == 0 && !S_ISREG(st.st_mode))
 			return err_fail(reterr, EUCLEAN, "%s: %s", file, file_error(-EINVAL));
 	return 0;

@@ -11,10 +11,15 @@
 
 #include "base/err.h"
 
+/* Ends of the names of the files of a database: itself, its log, index and rollback journal. */
+#define CONN_FILES 4
+extern const char *const conn_file_ends[CONN_FILES];
+
 /*
- * Opens @path. @flags are SQLITE_OPEN_ constants. A statement waits at most @busy_ms while another
- * program has locked the file. Returns -EACCES or -EROFS if @flags include writing and the file can
- * only be read.
+ * Opens @path. @flags are SQLITE_OPEN_ constants. Returns -EUCLEAN if a file of the database is not
+ * a regular file, because sqlite would wait for the other end of a FIFO. A statement waits at most
+ * @busy_ms while another program has locked the file. Returns -EACCES or -EROFS if @flags include
+ * writing and the file can only be read.
  */
 int conn_open(const char *path, int flags, int busy_ms, sqlite3 **ret_db, struct err *reterr);
 

@@ -236,6 +236,7 @@ void db_commit(struct db *db);
 
 /* Names of the files in the folder of the database that were set aside, oldest first. */
 struct db_damaged {
+	bool database; /* at least one of them was the database */
 	int n;
 	char names[DB_DAMAGED_MAX][DB_DAMAGED_NAME_MAX];
 };

@@ -763,9 +763,6 @@ bool store_moved(const struct store *store)
 	return conn_moved(store->db);
 }
 
-/* The database, the write-ahead log and its index. */
-static const char *const ends[] = {"", "-wal", "-shm"};
-
 /* --- the files that were set aside --- */
 
 static const char *name_of(const char *path)
@@ -784,13 +781,27 @@ static int write_path(const char *path, const char *name, const char *end, char 
 	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-/* True if file @name was set aside, but not for the log or index of a database. */
+/* True if file @name was set aside, but not for a further file of a database. */
 static bool is_damaged_name(const char *name)
 {
 	size_t n = strlen(name);
 
-	return strstr(name, FILE_ASIDE_MARK) && n < DB_DAMAGED_NAME_MAX &&
-	       strcmp(name + n - 4, ends[1]) != 0 && strcmp(name + n - 4, ends[2]) != 0;
+	for (size_t i = 1; i < CONN_FILES; i++) {
+		size_t length = strlen(conn_file_ends[i]);
+
+		if (n > length && strcmp(name + n - length, conn_file_ends[i]) == 0)
+			return false;
+	}
+	return strstr(name, FILE_ASIDE_MARK) && n < DB_DAMAGED_NAME_MAX;
+}
+
+/* True if file @name was set aside for the database @path. */
+static bool is_own_name(const char *path, const char *name)
+{
+	size_t length = strlen(name_of(path));
+
+	return strncmp(name, name_of(path), length) == 0 &&
+	       strncmp(name + length, FILE_ASIDE_MARK, strlen(FILE_ASIDE_MARK)) == 0;
 }
 
 /* Compares the times at which two files were set aside. */
@@ -808,8 +819,8 @@ static void remove_files(const char *path, const char *name)
 {
 	char victim[PATH_MAX];
 
-	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
-		if (write_path(path, name, ends[i], victim) == 0)
+	for (size_t i = 0; i < CONN_FILES; i++)
+		if (write_path(path, name, conn_file_ends[i], victim) == 0)
 			(void)remove(victim);
 }
 
@@ -832,11 +843,18 @@ static void for_each_damaged(const char *path, void (*each)(void *userdata, cons
 	free(entries);
 }
 
+struct listing {
+	const char *path;
+	struct db_damaged *damaged;
+};
+
 /* If the list is full, replaces the newest name. */
 static void add_name(void *userdata, const char *name)
 {
-	struct db_damaged *damaged = userdata;
+	struct listing *listing = userdata;
+	struct db_damaged *damaged = listing->damaged;
 
+	damaged->database |= is_own_name(listing->path, name);
 	damaged->n -= damaged->n == DB_DAMAGED_MAX;
 	strcpy(damaged->names[damaged->n++], name);
 }
@@ -845,8 +863,9 @@ void damage_list(const char *path, struct db_damaged *ret_damaged)
 {
 	CLEANUP_FREE char *real = realpath(path, NULL);
 
+	path = real ? real : path;
 	*ret_damaged = (struct db_damaged){.n = 0};
-	for_each_damaged(real ? real : path, add_name, ret_damaged);
+	for_each_damaged(path, add_name, &(struct listing){.path = path, .damaged = ret_damaged});
 }
 
 struct trimming {
@@ -857,12 +876,9 @@ struct trimming {
 static void trim(void *userdata, const char *name)
 {
 	struct trimming *t = userdata;
-	size_t length = strlen(name_of(t->path));
 
-	if (strncmp(name, name_of(t->path), length) != 0 ||
-	    strncmp(name + length, FILE_ASIDE_MARK, strlen(FILE_ASIDE_MARK)) != 0)
-		return; /* not a database */
-	if (strcmp(name, t->newest) != 0 && ++t->others >= DB_DAMAGED_MAX)
+	if (is_own_name(t->path, name) && strcmp(name, t->newest) != 0 &&
+	    ++t->others >= DB_DAMAGED_MAX)
 		remove_files(t->path, name);
 }
 
@@ -881,7 +897,7 @@ static int choose_name(const char *path, char ret_name[DB_DAMAGED_NAME_MAX])
 	return 0;
 }
 
-/* sqlite cannot open a database if its log or index is no regular file: sets this aside alone. */
+/* sqlite cannot open a database if its log or index is no regular file: renames only this file. */
 static int move_other(const char *path, const char *end, struct damage_result *result)
 {
 	char from[PATH_MAX], to[PATH_MAX];
@@ -907,11 +923,11 @@ static int rename_files(const char *path, const char *name)
 {
 	char from[PATH_MAX], to[PATH_MAX];
 
-	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
-		int r = write_path(path, name_of(path), ends[i], from);
+	for (size_t i = 0; i < CONN_FILES; i++) {
+		int r = write_path(path, name_of(path), conn_file_ends[i], from);
 
 		if (r == 0)
-			r = write_path(path, name, ends[i], to);
+			r = write_path(path, name, conn_file_ends[i], to);
 		if (r == 0 && rename(from, to) < 0 && (i == 0 || errno != ENOENT))
 			r = -errno;
 		if (r < 0)
@@ -970,8 +986,8 @@ static int begin_anew(const char *path, const struct db_retention *retention,
 	if (r < 0)
 		return r;
 	/* a log without its database would be applied to the new one */
-	for (size_t i = 1; i < ARRAY_SIZE(ends); i++)
-		if (write_path(path, name_of(path), ends[i], stale) == 0)
+	for (size_t i = 1; i < CONN_FILES; i++)
+		if (write_path(path, name_of(path), conn_file_ends[i], stale) == 0)
 			(void)unlink(stale);
 	if (rename(fresh, path) < 0)
 		return err_fail(reterr, errno, "%s: cannot be created: %s", path, strerror(errno));
@@ -985,8 +1001,8 @@ static bool has_log(const char *path)
 	char log[PATH_MAX];
 	struct stat st;
 
-	return write_path(path, name_of(path), ends[1], log) == 0 && stat(log, &st) == 0 &&
-	       st.st_size > 0;
+	return write_path(path, name_of(path), conn_file_ends[1], log) == 0 &&
+	       stat(log, &st) == 0 && st.st_size > 0;
 }
 
 /* Returns -EUCLEAN if there is no file with content. sqlite would accept an empty file. */
@@ -996,9 +1012,7 @@ static int check_file(const char *path, struct err *reterr)
 
 	if (stat(path, &st) < 0)
 		return 0; /* the open reports the error */
-	if (!S_ISREG(st.st_mode))
-		return err_fail(reterr, EUCLEAN, "%s: not a regular file", path);
-	if (st.st_size == 0)
+	if (S_ISREG(st.st_mode) && st.st_size == 0)
 		return err_fail(reterr, EUCLEAN, "%s: the file is empty", path);
 	return 0;
 }
@@ -1026,11 +1040,11 @@ int damage_open(const char *path, const struct db_retention *retention, const ch
 	if (!real && lstat(path, &st) == 0) /* for example, the disk is not mounted */
 		return err_fail(reterr, errno, "%s: the target of the link is missing", path);
 	path = real ? real : path;
-	for (size_t i = 1; i < ARRAY_SIZE(ends); i++) {
-		r = move_other(path, ends[i], result);
+	for (size_t i = 1; i < CONN_FILES; i++) {
+		r = move_other(path, conn_file_ends[i], result);
 		if (r < 0)
-			return err_fail(reterr, -r, "%s%s: cannot be renamed: %s", path, ends[i],
-					strerror(-r));
+			return err_fail(reterr, -r, "%s%s: cannot be renamed: %s", path,
+					conn_file_ends[i], strerror(-r));
 	}
 	r = why ? -EUCLEAN : check_file(path, &err);
 	result->unclean = r == 0 && has_log(path);

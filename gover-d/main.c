@@ -51,15 +51,19 @@ struct daemon {
 	struct api *api;
 	struct http *http;
 	sd_event_source *timer; /* of check_access() */
-	/* why the tokens or the certificate cannot be read; "": no problem */
-	char tokens_problem[ERR_MSG_MAX], certificate_problem[ERR_MSG_MAX];
+	/* what check_access() found; "": no problem */
+	char socket_problem[ERR_MSG_MAX], tokens_problem[ERR_MSG_MAX],
+		certificate_problem[ERR_MSG_MAX];
 	struct reload *reload;
 };
 
-static void hold_authn_conditions(void *userdata, struct alerts *alerts, struct instant now)
+static void hold_access_conditions(void *userdata, struct alerts *alerts, struct instant now)
 {
 	const struct daemon *d = userdata;
 
+	if (d->socket_problem[0])
+		alerts_hold(alerts, ALERT_SOCKET_UNUSABLE, NULL, NULL, now.wall_ms,
+			    "clients cannot connect: %s", d->socket_problem);
 	if (d->tokens_problem[0])
 		alerts_hold(alerts, ALERT_TOKENS_UNREADABLE, NULL, NULL, now.wall_ms,
 			    "%s: all tokens are invalid until the file is repaired or removed",
@@ -69,8 +73,8 @@ static void hold_authn_conditions(void *userdata, struct alerts *alerts, struct 
 			    "the previous certificate stays in use: %s", d->certificate_problem);
 }
 
-static const struct observer authn_observer = {
-	.conditions = hold_authn_conditions,
+static const struct observer access_observer = {
+	.conditions = hold_access_conditions,
 };
 
 /*
@@ -85,11 +89,11 @@ static int check_access(sd_event_source *source, uint64_t usec, void *userdata)
 	const char *tokens, *certificate;
 
 	(void)usec;
-	if (d->http)
-		http_tick(d->http);
+	http_tick(d->http);
 	authn_tick(d->authn, view->queries, clock_now().mono_ns);
 	tokens = authn_tokens_problem(d->authn);
 	certificate = tls ? tls_problem(tls) : NULL;
+	snprintf(d->socket_problem, sizeof(d->socket_problem), "%s", http_problem(d->http));
 	snprintf(d->tokens_problem, sizeof(d->tokens_problem), "%s", tokens ? tokens : "");
 	snprintf(d->certificate_problem, sizeof(d->certificate_problem), "%s",
 		 certificate ? certificate : "");
@@ -101,7 +105,7 @@ static int make_api(struct daemon *d, struct err *reterr)
 {
 	d->authn = authn_new();
 	d->api = api_new(manager_changes(d->manager), manager_view(d->manager), d->authn);
-	if (!d->api || manager_observe(d->manager, &authn_observer, d) < 0 ||
+	if (!d->api || manager_observe(d->manager, &access_observer, d) < 0 ||
 	    manager_observe(d->manager, &api_observer, d->api) < 0)
 		return err_fail(reterr, EIO, "the API cannot be created");
 	return 0;

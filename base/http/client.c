@@ -137,7 +137,7 @@ int client_load_token(struct client *client, const char *path, struct err *reter
 		return err_fail(reterr, EINVAL,
 				"URL '%s': the token would be sent unencrypted; use https://",
 				client->base);
-	r = file_read(path, TOKEN_FILE_MAX, &text, NULL);
+	r = file_read_input(path, TOKEN_FILE_MAX, &text);
 	if (r < 0)
 		return err_fail(reterr, EINVAL, "token file '%s': %s", path, strerror(-r));
 	r = token_take(client, path, text, reterr);

@@ -12,9 +12,10 @@
 #include "base/preload/owned-fd.h"
 #include "base/preload/sandbox.h"
 
-#define OF_THREAD "/proc/thread-self/status"
-#define OF_LEADER "/proc/self/status" /* of the first thread of the process */
-#define UNCOUNTED UINT32_MAX	      /* filters are in force, their number is not known */
+#define OF_THREAD      "/proc/thread-self/status"
+#define OF_LEADER      "/proc/self/status" /* of the first thread of the process */
+#define ADOPTION_TRIES 1000000		   /* of a thread whose sibling adopts the child */
+#define UNCOUNTED      UINT32_MAX	   /* filters are in force, their number is not known */
 
 /* Written by sandbox_start(), constant afterwards. */
 static void (*log_last)(const char *why, const char *detail);
@@ -39,7 +40,7 @@ static __thread __attribute__((tls_model("initial-exec"))) struct owned_fd mine 
 struct scan {
 	char line[32];
 	size_t n;
-	bool named; /* the first line is that of a status file */
+	bool named; /* the file has the first line of a status file */
 	bool complete;
 	uint32_t mode, filters;
 };
@@ -134,8 +135,8 @@ static int open_mine(void)
 
 /*
  * In a forked child, the inherited descriptors belong to the parent. It had the filters of the
- * child when it forked. If it has ended, open() is the only question left. Returns -EAGAIN while
- * another thread of the child does the same.
+ * child when it forked. If it has ended, only open() can answer. Returns -EAGAIN while another
+ * thread of the child does the same.
  */
 static int adopt_child(void)
 {
@@ -190,8 +191,10 @@ bool sandbox_allows_calls(void)
 	if (__atomic_load_n(&closed, __ATOMIC_RELAXED))
 		return false;
 	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-	r = check_thread();
-	if (r < 0 && r != -EAGAIN) /* -EAGAIN: another thread adopts the child at this moment */
+	for (int tries = 0; (r = check_thread()) == -EAGAIN && tries < ADOPTION_TRIES; tries++)
+		if (__atomic_load_n(&closed, __ATOMIC_RELAXED))
+			break;
+	if (r < 0 && r != -EAGAIN)
 		stay_out(r);
 	(void)pthread_setcancelstate(cancel_state, NULL);
 	errno = saved_errno;
@@ -243,9 +246,10 @@ bool sandbox_start(void (*log_end)(const char *why, const char *detail))
 		started = true;
 		log_last = log_end;
 		r = start();
-		closed = r < 0;
 		if (r < 0)
 			stay_out(r);
+		else
+			closed = false;
 	}
 	errno = saved_errno;
 	return !__atomic_load_n(&closed, __ATOMIC_RELAXED);

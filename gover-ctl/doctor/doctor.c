@@ -314,7 +314,7 @@ static void check_history(const struct doctor_input *input, struct finding *find
 		finding_set(
 			finding, FINDING_WARN,
 			"copy the files from state_dir of gover.conf if you need them "
-			"(sqlite3 FILE .recover), then remove them",
+			"(sqlite3 FILE .recover for history.db.damaged-*), then remove them",
 			"damaged files were set aside: %zu, the first is %s",
 			json_array_size(json_object_get(history, "damaged")),
 			json_string_value(json_array_get(json_object_get(history, "damaged"), 0)));
@@ -553,7 +553,7 @@ static void check_layer(const struct doctor_input *input, struct finding *findin
 /* In the order of the output. */
 static const struct {
 	const char *name;
-	/* NULL: in `gover-d --diagnose` */
+	/* NULL: gover-d makes this check */
 	void (*check)(const struct doctor_input *input, struct finding *finding);
 	bool needs_host; /* skipped without a reply of the daemon */
 } checks[] = {

@@ -32,8 +32,8 @@ struct doctor_input {
 };
 
 /*
- * Runs the check @index. The finding is FINDING_SKIPPED if gover-d makes this check, or if the
- * index is that of all other checks of gover-d. Returns the name of the check, or NULL if @index is
+ * Runs the check @index. The finding is FINDING_SKIPPED for a row whose checks gover-d makes.
+ * Returns the name of the check, or NULL if @index is
  * past the last check.
  */
 const char *doctor_check(size_t index, const struct doctor_input *input,

@@ -434,7 +434,7 @@ static double share_error(const struct vgpu_tally *tally)
 	METRIC(gover_vgpu_steals_out_total, counter,                                               \
 	       "Number of steals that lowered the cap of the vGPU.", (double)v->tally.steals_out)  \
 	METRIC(gover_vgpu_cap_writes_total, counter, "Number of cap writes.",                      \
-	       (double)(v->tally.cap_writes + v->cap_writes))
+	       (double)vgpu_cap_writes(v))
 
 /* The vGPUs that have a metric, by what they deliver. */
 enum delivers { ANY, FRAMES, WORK };

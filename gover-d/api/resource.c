@@ -279,8 +279,7 @@ static void add_tally(json_t *o, const struct vgpu *vgpu, bool work)
 	json_encode_add(o, "cap_error_pct", mean(tally->cap_error_pct_s, tally->cap_error_s));
 	json_encode_add(o, "steals_in", json_integer((json_int_t)tally->steals_in));
 	json_encode_add(o, "steals_out", json_integer((json_int_t)tally->steals_out));
-	json_encode_add(o, "cap_writes",
-			json_integer((json_int_t)(tally->cap_writes + vgpu->cap_writes)));
+	json_encode_add(o, "cap_writes", json_integer((json_int_t)vgpu_cap_writes(vgpu)));
 }
 
 json_t *resource_encode_vgpu(const struct view *view, const struct host_gpu *gpu,

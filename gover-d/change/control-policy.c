@@ -18,7 +18,7 @@ struct policy_change {
 	struct change change; /* must be the first member */
 	const char *origin;   /* for the decision: "an operator changed the policy" */
 	json_t *object;	      /* owned: the new values */
-	struct config file;   /* the values that keys have which no client has changed */
+	struct config file;   /* values of the keys that no client has changed */
 	/* set by plan(); @live is owned: the live settings after the change */
 	struct config config;
 	json_t *live;
@@ -180,7 +180,7 @@ static void record_parameters(struct changes *changes, const char *origin, const
 	snprintf(why, sizeof(why), "%s: %s%s", origin, text,
 		 changes->settings->dry_run ? "; the change is lost at the next restart (dry run)"
 					    : "");
-	(void)record_add(changes->recorder, &d, NULL, 0);
+	record_add(changes->recorder, &d, NULL, 0);
 }
 
 static int apply_policy(struct changes *changes, struct change *change, struct err *reterr)

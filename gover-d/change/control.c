@@ -497,7 +497,7 @@ int control_fleet_migration(struct changes *changes, const char *id,
 	fleet_note_migration(changes->fleet, id, d.gpu, migration, now.wall_ms);
 	if (vgpu)
 		teach_policy(changes->fleet, &gpu->view, id, migration->state, now);
-	(void)record_add(changes->recorder, &d, &vgpu, vgpu != NULL);
+	record_add(changes->recorder, &d, &vgpu, vgpu != NULL);
 	observers_pass(&changes->recorder->observers, change, "vgpu", id);
 	return 0;
 }

@@ -48,15 +48,15 @@ int control_gpu_change(struct changes *changes, const char *name, const enum gpu
 
 struct control_claim {
 	int64_t offer;
-	struct control_key key; /* if the offer is held, its holder */
+	struct control_key key; /* of a held offer: given must be its holder */
 	unsigned int fields;
 };
 
 /*
  * Claims an offer for a new vGPU. @contract contains the id of the vGPU, and the flavour; "": the
  * flavour that leads the offer. The members vm, cid, labels, target_fps, target_rate and memory_mib
- * are used if they are in
- * @claim->fields. The flavour determines the cap. Takes over the labels in @contract.
+ * are used if they are in @claim->fields. The flavour determines the cap. Takes over the labels in
+ * @contract.
  *
  * Errors: CONTROL_E_NOT_FOUND, _OFFER_OVER, _OFFER_HELD, _NOT_LISTED, _EXISTS (the offer is already
  * claimed, or the id is in use), _DOES_NOT_FIT (the offer is then closed), and the errors of

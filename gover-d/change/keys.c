@@ -44,7 +44,7 @@ struct sale_key keys_make(const struct control_key *key, int64_t offer, const ch
 	return sale;
 }
 
-/* Two requests without a known hash are equal if they sell the same vGPU. */
+/* If the hash of the first request is unknown, the offer and the vGPU decide. */
 static bool are_equal(const struct sale_key *first, const struct sale_key *sale)
 {
 	return first->offer == sale->offer && strcmp(first->vgpu, sale->vgpu) == 0 &&

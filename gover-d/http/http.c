@@ -81,10 +81,11 @@ struct http {
 	struct connection_table *table; /* contains the connections of both listeners */
 	struct listener unix_socket, tcp;
 	struct unix_listener socket; /* the unix socket; all zero if systemd passed the socket */
-	struct exchange *suspended;  /* exchanges with deferred replies */
-	size_t bodies;		     /* bytes of the buffers for bodies */
-	size_t answers;		     /* bytes of the texts that are being sent */
-	struct exchange *streams;    /* exchanges whose reply is an event stream */
+	struct err problem;	    /* why the last http_tick() could not make it; "": no problem */
+	struct exchange *suspended; /* exchanges with deferred replies */
+	size_t bodies;		    /* bytes of the buffers for bodies */
+	size_t answers;		    /* bytes of the texts that are being sent */
+	struct exchange *streams;   /* exchanges whose reply is an event stream */
 };
 
 struct exchange {
@@ -737,18 +738,26 @@ int http_new(sd_event *event, const char *socket_path, const char *listen, struc
 void http_tick(struct http *http)
 {
 	struct unix_listener socket;
-	struct err err = {""};
+	struct err why = {""};
 	int fd;
 
-	if (!unix_listener_is_lost(&http->socket))
+	if (!unix_listener_is_lost(&http->socket)) {
+		http->problem.msg[0] = '\0';
 		return;
+	}
 	fd = unix_listener_open(http->socket.path, SOCK_STREAM, 0666, HTTP_LISTEN_BACKLOG, &socket,
-				&err);
+				&why);
+	http->problem = why;
 	if (fd < 0)
 		return; /* the next period tries again */
 	acceptor_listen_on(&http->unix_socket.acceptor, fd);
 	log_warning("%s was removed by another program, and made again", socket.path);
 	http->socket = socket;
+}
+
+const char *http_problem(const struct http *http)
+{
+	return http->problem.msg;
 }
 
 static void stop(struct listener *listener)

@@ -19,12 +19,14 @@ struct http;
  */
 int http_new(sd_event *event, const char *socket_path, const char *listen, struct api *api,
 	     struct authn *authn, struct http **ret_http, struct err *reterr);
-/* Removes the unix socket. Accepts NULL; returns NULL. */
 /*
  * Makes the unix socket again if another program has removed or replaced its name. Open connections
  * stay. Call it once a period.
  */
 void http_tick(struct http *http);
+/* Returns why the unix socket cannot be made again; "": it needs not. */
+const char *http_problem(const struct http *http);
+/* Removes the unix socket. Accepts NULL; returns NULL. */
 struct http *http_free(struct http *http);
 
 #endif

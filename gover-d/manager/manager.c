@@ -46,10 +46,7 @@ static int make_state_dir(const char *path)
 	return r < 0 ? r : file_make_dirs(path);
 }
 
-/*
- * What is in the place of the file @path and is no regular file contains nothing that this file
- * could contain: sets it aside, so that a new file can be written.
- */
+/* Renames @path, so that a new file can be written. @why: why it is no file of the daemon. */
 static void set_aside(const char *path, const char *why)
 {
 	char name[PATH_MAX];
@@ -67,7 +64,7 @@ static void set_other_aside(const char *path)
 		set_aside(path, file_error(-EINVAL));
 }
 
-static int lock_state_dir(const char *state_dir, int *ret_fd, struct err *reterr)
+static int lock_state_dir(const char *state_dir, bool dry_run, int *ret_fd, struct err *reterr)
 {
 	char path[PATH_MAX + 16];
 	CLEANUP_CLOSE int fd = -1;
@@ -77,7 +74,8 @@ static int lock_state_dir(const char *state_dir, int *ret_fd, struct err *reterr
 		return err_fail(reterr, -r, "state directory %s cannot be created: %s", state_dir,
 				strerror(-r));
 	snprintf(path, sizeof(path), "%s/lock", state_dir);
-	set_other_aside(path);
+	if (!dry_run)
+		set_other_aside(path);
 	fd = file_open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return err_fail(reterr, -fd, "%s cannot be opened: %s", path, file_error(fd));
@@ -293,7 +291,7 @@ static int open_journal(struct manager *m, struct err *reterr)
 		    sizeof(caps_path))
 		return err_fail(reterr, ENAMETOOLONG, "state directory %s: the path is too long",
 				state_dir);
-	r = lock_state_dir(state_dir, &m->lock_fd, reterr);
+	r = lock_state_dir(state_dir, m->store.settings.dry_run, &m->lock_fd, reterr);
 	if (r < 0)
 		return r;
 	if (!m->store.settings.dry_run)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the configuration in a job of the worker, and applies it in the event loop. */
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -48,7 +49,7 @@ static void run_read(struct worker_job *job)
 
 static void on_applied(void *userdata, int result, const struct err *err)
 {
-	if (result != 0)
+	if (result != 0 && result != -ESHUTDOWN)
 		log_error("the configuration was not reloaded: %s", err->msg);
 	end(userdata);
 }
@@ -79,7 +80,7 @@ static void begin(struct reload *reload)
 	r = worker_submit(reload->worker, &read->job);
 	if (r == 0)
 		return;
-	read->result = err_fail(&read->err, -r, "too many requests wait for the disk");
+	read->result = err_fail(&read->err, -r, "too many requests are waiting for the disk");
 	on_read(&read->job);
 }
 

@@ -2,8 +2,9 @@
 /*
  * Reads the configuration again on SIGHUP, in the worker, because a file can hang. Keys that can
  * change live take effect, except those that clients have changed. Every other key whose value
- * differs is logged by name. An invalid configuration changes nothing. systemd is told when a
- * reload begins and ends.
+ * differs is logged by name. An invalid configuration changes nothing. The copy of the
+ * configuration for --restore stays that of the start. systemd gets a notification when a reload
+ * begins and when it ends.
  */
 #ifndef GOVER_D_MANAGER_RELOAD_H
 #define GOVER_D_MANAGER_RELOAD_H

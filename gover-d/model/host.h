@@ -247,6 +247,12 @@ struct vgpu *host_find_vgpu(struct host *host, const char *id, struct host_gpu *
 const struct host_gpu *host_view_gpu(const struct host *host, const char *name);
 const struct vgpu *host_view_vgpu(const struct host *host, const char *id,
 				  const struct host_gpu **ret_gpu);
+/* Returns the number of cap writes since the vGPU is counted, see struct vgpu_tally. */
+static inline uint64_t vgpu_cap_writes(const struct vgpu *vgpu)
+{
+	return vgpu->tally.cap_writes + vgpu->cap_writes;
+}
+
 /* Finds a vGPU of one GPU; NULL: not found. */
 static inline struct vgpu *host_gpu_find_vgpu(const struct host_gpu *gpu, const char *id)
 {

@@ -38,7 +38,7 @@ static bool watch_file(struct history *history, const struct db_stats *stats)
 			    stats->set_aside_why, stats->set_aside_name);
 	history->set_aside_seen = stats->set_aside;
 	history->replaced_seen = stats->replaced;
-	history->damaged = stats->damaged.n > 0;
+	history->damaged = stats->damaged.database;
 	return replaced;
 }
 

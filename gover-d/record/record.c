@@ -7,8 +7,8 @@
 #include "gover-d/model/host.h"
 #include "gover-d/record/record.h"
 
-int64_t record_add(struct recorder *recorder, struct decision *decision, struct vgpu *const *about,
-		   int n)
+void record_add(struct recorder *recorder, struct decision *decision, struct vgpu *const *about,
+		int n)
 {
 	const struct decision *recorded;
 
@@ -22,7 +22,6 @@ int64_t record_add(struct recorder *recorder, struct decision *decision, struct 
 	observers_pass(&recorder->observers, decision, recorded);
 	if (!recorded->gpu[0])
 		observers_pass(&recorder->observers, change, "policy", "");
-	return recorded->id;
 }
 
 void record_decision(struct recorder *recorder, const struct host_gpu *gpu, struct vgpu *vgpu,
@@ -38,7 +37,7 @@ void record_decision(struct recorder *recorder, const struct host_gpu *gpu, stru
 	va_start(ap, format);
 	vsnprintf(why, sizeof(why), format, ap);
 	va_end(ap);
-	(void)record_add(recorder, &d, &vgpu, vgpu != NULL);
+	record_add(recorder, &d, &vgpu, vgpu != NULL);
 	observers_pass(&recorder->observers, change, vgpu ? "vgpu" : "gpu", vgpu ? d.vgpu : d.gpu);
 }
 

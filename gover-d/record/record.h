@@ -18,11 +18,11 @@ struct recorder {
 };
 
 /*
- * Records @decision and returns its new id, which becomes the last decision about each of the @n
- * vGPUs @about. Takes ownership of its JSON.
+ * Records @decision, which becomes the last decision about each of the @n vGPUs @about. Takes
+ * ownership of its JSON.
  */
-int64_t record_add(struct recorder *recorder, struct decision *decision, struct vgpu *const *about,
-		   int n);
+void record_add(struct recorder *recorder, struct decision *decision, struct vgpu *const *about,
+		int n);
 
 /* Records a decision that the policy did not make. @vgpu may be NULL. @format: the reason. */
 void record_decision(struct recorder *recorder, const struct host_gpu *gpu, struct vgpu *vgpu,

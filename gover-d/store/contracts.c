@@ -258,7 +258,7 @@ static int take_switch(json_t *object, const char *name, bool *ret_on, struct er
 struct file_context {
 	struct contracts *contracts;
 	int version;
-	/* keys in the entries of vGPUs, below version SALE_KEYS_SINCE; has space for all entries */
+	/* keys of the entries of vGPUs below version SALE_KEYS_SINCE; one place for each entry */
 	struct sale_key *old_keys;
 	size_t n_old_keys;
 };

@@ -84,7 +84,7 @@ static void store(const struct tick *tick, const struct vgpu *v, int64_t now_ms)
 		.cap_error_s = t->cap_error_s,
 		.steals_in = (int64_t)t->steals_in,
 		.steals_out = (int64_t)t->steals_out,
-		.cap_writes = (int64_t)(t->cap_writes + v->cap_writes),
+		.cap_writes = (int64_t)vgpu_cap_writes(v),
 		.slow_bad_s = promise_slow_bad_s(&v->promise),
 		.slow_burns = burn->slow_burns,
 	};

@@ -259,15 +259,14 @@ static const struct offer *count_offer(struct tick *tick, struct host_gpu *gpu, 
 {
 	struct offer_period period = {.severe = offer_is_severe(&gpu->view)};
 	struct offer_limits limits = offer_limits(tick);
+	struct offer *offer = offers_live(tick->sales->offers, gpu->config.name);
 	const struct vgpu *newcomer;
-	struct offer *offer;
 
+	if (!offer)
+		return NULL;
 	for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
 		if (v->device)
 			count_period(gpu, v, &period);
-	offer = offers_live(tick->sales->offers, gpu->config.name);
-	if (!offer)
-		return NULL;
 	newcomer = host_gpu_find_vgpu(gpu, offer->vgpu);
 	/* Such a period shows nothing about a sale on probation. */
 	if (!gpu->telemetry_valid || service_is_missing(&gpu->promise.service) ||

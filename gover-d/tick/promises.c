@@ -7,6 +7,8 @@
 #include "gover-d/tick/promises.h"
 #include "gover-d/tick/round.h"
 
+#define EXPLAIN_PERIODS 8 /* between two texts of a vGPU whose state is unknown */
+
 /* What a backend sees is certain; what a program reports is a hint. */
 static enum service_ask what_it_asks(const struct monitor_row *row)
 {
@@ -62,13 +64,24 @@ void promises_forget(struct vgpu *vgpu)
 	vgpu->reported = false;
 }
 
-/* A vGPU without a cause and an alarm is explained when a client asks: its words name no fix. */
-static void explain(const struct tick *tick, const struct host_gpu *gpu, struct vgpu *v)
+/*
+ * A vGPU with neither a cause nor an alarm is explained when a client asks: its words name no fix.
+ * A state that is unknown has no numbers that change quickly, so its words are renewed now and
+ * then only. @place: spreads the vGPUs over the periods.
+ */
+static void explain(const struct tick *tick, const struct host_gpu *gpu, struct vgpu *v, int place)
 {
-	if (v->promise.cause != PROMISE_NO_CAUSE || v->promise.alarm)
+	const struct promise_vgpu *promise = &v->promise;
+	bool is_due = promise->state != PROMISE_UNKNOWN || promise->alarm ||
+		      promise->cause != v->diagnosis.cause ||
+		      (tick->host->ticks + (uint64_t)place) % EXPLAIN_PERIODS == 0;
+
+	if (promise->cause == PROMISE_NO_CAUSE && !promise->alarm) {
+		if (v->diagnosis.text[0])
+			memset(&v->diagnosis, 0, sizeof(v->diagnosis));
+	} else if (is_due) {
 		diagnose(&tick->settings->config, gpu, v, &v->diagnosis);
-	else if (v->diagnosis.text[0])
-		memset(&v->diagnosis, 0, sizeof(v->diagnosis));
+	}
 }
 
 void promises_judge(struct tick *tick, struct host_gpu *gpu, struct instant now)
@@ -96,7 +109,7 @@ void promises_judge(struct tick *tick, struct host_gpu *gpu, struct instant now)
 			v->broken_since_ms = 0;
 		else if (v->promise.state == PROMISE_BROKEN && v->broken_since_ms == 0)
 			v->broken_since_ms = now.wall_ms;
-		explain(tick, gpu, v);
+		explain(tick, gpu, v, i);
 	}
 }
 

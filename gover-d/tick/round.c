@@ -274,7 +274,7 @@ static void record(struct tick *tick, const struct host_gpu *gpu, const struct p
 		about[n++] = round->moves[i].vgpu;
 	if (pd->vgpu >= 0)
 		about[n++] = round->viewed[pd->vgpu];
-	(void)record_add(tick->recorder, &d, about, n);
+	record_add(tick->recorder, &d, about, n);
 }
 
 int round_apply(struct tick *tick, struct host_gpu *gpu, bool act, struct instant now)

@@ -148,7 +148,6 @@ static void hold_promise_broken(struct tick *tick, const struct host_gpu *gpu, c
 
 	if (!v->promise.alarm)
 		return;
-	/* The text states the present service: after a fix, the old cause does not apply. */
 	alerts_hold_condition(tick->recorder->alerts,
 			      &(struct alert_condition){
 				      .kind = ALERT_PROMISE_BROKEN,
@@ -374,15 +373,18 @@ void tick_alerts_gpu(struct tick *tick, const struct host_gpu *gpu, const struct
 /* The socket, and programs that belong to no vGPU. */
 static void hold_fps_conditions(struct tick *tick, struct instant now)
 {
-	const struct fps_refusals *refusals = NULL;
+	const struct fps_hub *hub = tick->caps->frames.hub;
+	const struct fps_refusals *refusals;
+	const char *problem;
 	uid_t uid = 0;
 
-	if (tick->caps->frames.hub)
-		refusals = fps_hub_user_refusals(tick->caps->frames.hub, &uid);
-	if (tick->caps->frames.hub && fps_hub_problem(tick->caps->frames.hub)[0])
+	if (!hub)
+		return;
+	refusals = fps_hub_user_refusals(hub, &uid);
+	problem = fps_hub_problem(hub);
+	if (problem[0])
 		alerts_hold(tick->recorder->alerts, ALERT_SOCKET_UNUSABLE, NULL, NULL, now.wall_ms,
-			    "programs cannot report frames: %s",
-			    fps_hub_problem(tick->caps->frames.hub));
+			    "programs cannot report frames: %s", problem);
 	if (is_refusing(refusals, now))
 		alerts_hold(tick->recorder->alerts, ALERT_FPS_OVER_LIMIT, NULL, NULL, now.wall_ms,
 			    "%llu connections of programs that belong to no vGPU were refused, "

@@ -211,7 +211,7 @@ static int read_secret(const char *path, char ret_secret[SECRET_MAX], struct err
 	size_t n;
 
 	if (r < 0)
-		return err_fail(reterr, -r, "secret_file '%s': %s", path, strerror(-r));
+		return err_fail(reterr, -r, "secret_file '%s': %s", path, file_error(r));
 	n = strcspn(text, "\r\n");
 	if (n == 0 || n >= SECRET_MAX || text[n + strspn(text + n, "\r\n")] != '\0')
 		r = err_fail(reterr, EINVAL,

@@ -51,7 +51,15 @@ static inline unsigned int sandbox_action(const char *filter)
 	return strncmp(filter, "trap:", 5) == 0 ? SECCOMP_RET_TRAP : SECCOMP_RET_KILL_PROCESS;
 }
 
-/* Puts @filter into force. Ignores calls that this architecture does not have. */
+/* True for a call that some architectures do not have. */
+static inline bool sandbox_may_lack(const char *name, size_t length)
+{
+	return SANDBOX_SAME(name, "poll", length) || SANDBOX_SAME(name, "fstat", length) ||
+	       SANDBOX_SAME(name, "newfstatat", length);
+}
+
+/* Puts @filter into force. Returns false if it names an unknown call, or if the kernel refuses it.
+ */
 static inline bool sandbox_enter(const char *filter)
 {
 	struct sock_filter steps[2 * SANDBOX_CALLS_MAX + 2];
@@ -63,6 +71,7 @@ static inline bool sandbox_enter(const char *filter)
 						  offsetof(struct seccomp_data, nr));
 	while (name && n < 2 * SANDBOX_CALLS_MAX) {
 		size_t length = strcspn(++name, ",");
+		unsigned short before = n;
 
 		for (size_t i = 0; i < sizeof(sandbox_calls) / sizeof(sandbox_calls[0]); i++) {
 			if (!SANDBOX_SAME(name, sandbox_calls[i].name, length))
@@ -73,6 +82,8 @@ static inline bool sandbox_enter(const char *filter)
 			steps[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
 								  sandbox_action(filter));
 		}
+		if (n == before && !sandbox_may_lack(name, length))
+			return false;
 		name = name[length] ? name + length : NULL;
 	}
 	steps[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);

@@ -88,11 +88,14 @@ is "a crash changes no cap" "$seen" "30 "
 
 begin_watch
 pid=$(main_pid)
+inside sh -c 'mkdir -p /etc/gover/gover.conf.d && printf "[policy]\nlowload_pct = 41\n" >/etc/gover/gover.conf.d/50-reload.conf'
 ok "systemctl reload succeeds" inside systemctl reload gover-d
-ok "the daemon is active" until_ok 20 is_active gover-d
-ok "SIGHUP from another program changes nothing" inside systemctl kill -s HUP --kill-who=main gover-d
+ok "a changed key takes effect" until_ok 20 sh -c "curl -s --unix-socket '$sock' http://gover/v1/policy | grep -q '\"lowload_pct\":41'"
+inside rm /etc/gover/gover.conf.d/50-reload.conf
+ok "SIGHUP is sent by another program" inside systemctl kill -s HUP --kill-who=main gover-d
+ok "the configuration is reloaded" until_ok 20 sh -c "curl -s --unix-socket '$sock' http://gover/v1/policy | grep -q '\"lowload_pct\":60'"
 is "the process is the same" "$(main_pid)" "$pid"
-inside sh -c 'mkdir -p /etc/gover/gover.conf.d && echo "[nope" >/etc/gover/gover.conf.d/99-bad.conf'
+inside sh -c 'echo "[nope" >/etc/gover/gover.conf.d/99-bad.conf'
 reload_fails() { ! inside systemctl reload gover-d; }
 ok "an invalid configuration is not reloaded" reload_fails
 inside rm /etc/gover/gover.conf.d/99-bad.conf

@@ -7,7 +7,10 @@
 
 /* Passes an event to the readers of GET /v1/events. Takes over @object. */
 void api_events_add(struct api *api, enum events_kind kind, json_t *object);
-/* Sends the tick event, and a comment to each idle stream. Call it once per period. */
+/*
+ * Sends the tick event, and a comment to each idle stream. Call it in each period with readers or
+ * new decisions.
+ */
 void api_events_tick(struct api *api);
 /* Closes the event streams whose token or certificate is not valid any more. */
 void api_events_end_invalid(struct api *api);

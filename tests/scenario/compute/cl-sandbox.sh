@@ -1,7 +1,7 @@
 #!/bin/sh
-# libgover-cl.so under seccomp filters that forbid the system calls that it makes: the program ends normally, with the
-# results that it has without the layer. Filters of all actions come into force before exec, at the first launch, between
-# two launches, and while the program waits for its turns.
+# libgover-cl.so under seccomp filters that forbid the system calls that it makes, except those with which it looks for a
+# filter: the program ends normally, with the results that it has without the layer. Filters of all actions come into force
+# before exec, at the first launch, between two launches, and while the program waits for its turns.
 . "$(dirname "$0")/../lib.sh"
 unset GOVER_SANDBOX OPENCL_LAYERS GOVER_CL GOVER_CL_DEBUG
 layer=$B/libgover-cl.so calls=$B/tests/cl-calls arbiter=$B/tests/cl-arbiter

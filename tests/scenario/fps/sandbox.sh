@@ -1,6 +1,6 @@
 #!/bin/sh
-# The library and the Vulkan layer under seccomp filters that forbid each system call that they make: no program ends or
-# prints anything. Filters of all actions come into force before exec, inside the first present, and between two presents.
+# The library and the Vulkan layer under seccomp filters that forbid the system calls that they make, except those with which
+# they look for a filter: no program ends or prints anything. Filters of all actions come into force before exec, inside the first present, and between two presents.
 . "$(dirname "$0")/../fps/lib.sh"
 unset GOVER_SANDBOX
 [ -n "${GOVER_ASAN-}" ] && skip_all "a sanitizer makes system calls of its own"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The sockets of the daemon: what has the name of the socket of the frame reports does not end the daemon, and a socket that
-# another program removes is made again.
+# A folder with the name of the socket of the frame reports does not end the daemon. A socket that another program removes
+# is made again; while this is not possible, an alert names the reason.
 . "$(dirname "$0")/../lib.sh"
 
 fps=$dir/fps.sock
@@ -27,6 +27,14 @@ for what in removed replaced; do
   ok "the socket of the frame reports is made again after it was $what" until_ok 20 test -S "$fps"
   ok "the socket of REST is made again" until_ok 20 curl -sSf --unix-socket "$sock" http://gover/readyz
 done
+ok "no alert remains" until_ok 30 alerts 0 socket_unusable
+kill -STOP "$daemon_pid" # otherwise it makes the socket again before the folder exists
+rm "$sock"
+mkdir "$sock" && touch "$sock/file"
+kill -CONT "$daemon_pid"
+ok "a REST socket that cannot be made raises an alert" until_ok 20 grep -q 'alert socket_unusable raised: clients cannot connect: socket .*gover.sock' "$dir/log"
+rm -r "$sock"
+ok "it is made when the folder is removed" until_ok 20 curl -sSf --unix-socket "$sock" http://gover/readyz
 ok "it is logged" grep -q 'gover.sock was removed by another program, and made again' "$dir/log"
 python3 - "$fps" <<'EOF'
 import socket, sys

@@ -332,12 +332,13 @@ static void make_folder_of_it(void)
 	assert_int_equal(mkdir(path, 0755), 0);
 }
 
-static void make_folder_of_log(void)
+/* @end: of the name of a further file of the database. */
+static void make_folder_beside(const char *end)
 {
-	char log[96];
+	char folder_path[96];
 
-	snprintf(log, sizeof(log), "%s-wal", path);
-	assert_int_equal(mkdir(log, 0755), 0);
+	snprintf(folder_path, sizeof(folder_path), "%s%s", path, end);
+	assert_int_equal(mkdir(folder_path, 0755), 0);
 }
 
 static void drop_table(void)
@@ -509,15 +510,36 @@ TEST(test_a_file_that_was_not_closed_is_checked_without_a_query)
 	assert_int_equal(stats_of().set_aside, 1);
 }
 
-TEST(test_a_folder_in_place_of_the_log_is_moved_alone)
+TEST(test_a_folder_in_place_of_a_further_file_is_moved_alone)
 {
+	static const char *const ends[] = {"-wal", "-shm", "-journal"};
+	char why[64];
+
 	fill();
-	make_folder_of_log();
+	for (int i = 0; i < 3; i++) {
+		make_folder_beside(ends[i]);
+		open_db(&keep_all);
+		assert_int_equal(stats_of().damaged.n, i + 1);
+		snprintf(why, sizeof(why), "history.db%s is not a regular file", ends[i]);
+		assert_non_null(strstr(stats_of().set_aside_why, why));
+		close_db();
+		assert_int_equal(get_sql("SELECT count(*) FROM sample"), MINUTES);
+	}
+}
+
+TEST(test_another_file_that_was_set_aside_is_listed)
+{
+	char caps[96];
+
+	snprintf(caps, sizeof(caps), "%.*scaps.damaged-20261130T120000Z",
+		 (int)(strrchr(path, '/') + 1 - path), path);
+	fill();
+	assert_int_equal(close(creat(caps, 0600)), 0);
 	open_db(&keep_all);
 	assert_int_equal(stats_of().damaged.n, 1);
-	assert_non_null(strstr(stats_of().set_aside_why, "history.db-wal is not a regular file"));
+	assert_false(stats_of().damaged.database);
 	close_db();
-	assert_int_equal(get_sql("SELECT count(*) FROM sample"), MINUTES);
+	assert_int_equal(unlink(caps), 0);
 }
 
 TEST(test_a_check_without_damage_changes_nothing)

@@ -16,6 +16,7 @@
 #include "gover-d/cap/actuate.h"
 #include "gover-d/record/history.h"
 #include "tests/unit/gover-d/fake-backend.h"
+#include "tests/unit/gover-d/full-journal.h"
 #include "tests/unit/gover-d/test-cap-journal.h"
 #include "tests/unit/unit.h"
 
@@ -438,12 +439,12 @@ TEST(a_cap_is_not_written_if_the_journal_write_fails)
 
 	place_vgpu(A, 50);
 	place_vgpu(B, 50);
-	assert_int_equal(cap_journal_open("/dev/full", &actuator.journal, NULL), 0);
+	actuator.journal = open_full_journal();
 	assert_int_equal(actuate_moves(&actuator, &gpu, moves, 2, "steal", now), -EIO);
-	cap_journal_close(actuator.journal);
+	close_full_journal(actuator.journal);
 	actuator.journal = journal;
 	assert_string_equal(fake.writes, "");
-	assert_int_equal(moves[0].error, ENOSPC);
+	assert_int_equal(moves[0].error, EFBIG);
 	assert_int_equal(moves[1].error, ENOSPC);
 	assert_int_equal(moves[1].read_back_pct, -1);
 	assert_int_equal(vgpus[A].cap.pct, 50);
@@ -666,10 +667,10 @@ TEST(a_vgpu_is_not_created_if_the_journal_write_fails)
 	struct cap_journal *journal = actuator.journal;
 
 	name_vgpu(A);
-	assert_int_equal(cap_journal_open("/dev/full", &actuator.journal, NULL), 0);
+	actuator.journal = open_full_journal();
 	assert_int_equal(actuate_create(&actuator, &gpu, &vgpus[A], 35, now, &err),
 			 CONTROL_E_NOT_STORED);
-	cap_journal_close(actuator.journal);
+	close_full_journal(actuator.journal);
 	actuator.journal = journal;
 	assert_non_null(strstr(err.msg, "vGPU a"));
 	assert_false(fake.vgpus[A].exists);
@@ -717,10 +718,10 @@ TEST(a_removal_succeeds_if_the_journal_write_fails)
 	struct cap_journal *journal = actuator.journal;
 
 	place_vgpu(A, 50);
-	assert_int_equal(cap_journal_open("/dev/full", &actuator.journal, NULL), 0);
+	actuator.journal = open_full_journal();
 	(void)cap_journal_set(actuator.journal, "a", 50, 50);
 	assert_int_equal(actuate_destroy(&actuator, &gpu, &vgpus[A], &err), 0);
-	cap_journal_close(actuator.journal);
+	close_full_journal(actuator.journal);
 	actuator.journal = journal;
 	assert_false(fake.vgpus[A].exists);
 }
