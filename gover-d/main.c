@@ -23,6 +23,7 @@
 #include "base/terminal/cmdline.h"
 #include "base/xalloc.h"
 #include "gover-d/api/api.h"
+#include "gover-d/api/serve.h"
 #include "gover-d/auth/authn.h"
 #include "gover-d/auth/tls.h"
 #include "gover-d/config/config.h"
@@ -46,6 +47,7 @@ struct options {
 /* --- the daemon: its parts are created in order, connected, and freed in reverse --- */
 
 struct daemon {
+	const struct options *options;
 	struct manager *manager;
 	struct authn *authn;
 	struct api *api;
@@ -399,6 +401,7 @@ static int load_config(const struct options *options, struct config *config, str
 	int r;
 
 	config_default(config);
+	config->read_ms = clock_now().wall_ms;
 	r = config_load(config, options->config, reterr);
 	if (r >= 0)
 		r = override(config->state_dir, sizeof(config->state_dir), options->state_dir,
@@ -414,10 +417,21 @@ static int load_config(const struct options *options, struct config *config, str
 	return r;
 }
 
-static int read_again(const void *options, struct config *config, struct err *reterr)
+static int read_again(const void *userdata, struct config *config, struct err *reterr)
 {
-	return load_config(options, config, reterr);
+	const struct daemon *d = userdata;
+
+	return load_config(d->options, config, reterr);
 }
+
+static void resume_requests(void *userdata)
+{
+	struct daemon *d = userdata;
+
+	api_resume(d->api);
+}
+
+static const struct reload_calls reload_calls = {.read = read_again, .ended = resume_requests};
 
 /*
  * The daemon must not end before it can handle these signals: SIGHUP waits for the event loop, and
@@ -497,8 +511,9 @@ static int run_daemon(const struct options *options, struct config **config, str
 	*config = NULL;
 	if (r < 0)
 		return r;
+	daemon->options = options;
 	r = reload_new(manager_event(daemon->manager), manager_view(daemon->manager)->queries,
-		       manager_changes(daemon->manager), read_again, options, &daemon->reload);
+		       manager_changes(daemon->manager), &reload_calls, daemon, &daemon->reload);
 	if (r >= 0)
 		r = manager_run(daemon->manager);
 	daemon_free(daemon);

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/rfc3339.h"
 #include "base/terminal/field.h"
 #include "base/xalloc.h"
 #include "gover-ctl/shared/unit.h"
@@ -292,16 +293,18 @@ static void read_unit(struct unit *ret_unit)
 
 /* --- the installation --- */
 
+/* A daemon of an earlier release does not say when it read its configuration: at its start. */
 static bool find_process(const json_t *host, struct installation *i)
 {
+	const json_t *config = json_object_get(host, "config");
 	pid_t pid = host ? (pid_t)json_integer_value(json_object_get(host, "pid")) : i->unit.pid;
 
 	if (pid <= 0 || unit_config_of_pid(pid, i->running) < 0)
 		return false;
 	i->pid = pid;
-	if (host)
-		i->started_ms =
-			clock_now().wall_ms - (int64_t)(field_number(host, "uptime_s") * 1000);
+	i->restart_keys = json_object_get(config, "restart_keys");
+	if (host && rfc3339_parse(field_text(config, "read_at"), &i->read_ms) < 0)
+		i->read_ms = clock_now().wall_ms - (int64_t)(field_number(host, "uptime_s") * 1000);
 	return true;
 }
 

@@ -54,8 +54,9 @@ enum installation_source {
 
 struct installation {
 	struct unit unit;
-	pid_t pid;	    /* of the running daemon; 0: unknown */
-	int64_t started_ms; /* Unix time of the start of this process; 0: unknown */
+	pid_t pid;		    /* of the running daemon; 0: unknown */
+	int64_t read_ms;	    /* Unix time when it read its configuration; 0: unknown */
+	const json_t *restart_keys; /* borrowed from the reply of the daemon; NULL: unknown */
 	enum installation_source source;
 	char config[PATH_MAX]; /* configuration file of @source; "": the default file */
 	/* The unit was changed: the running daemon has another configuration file, @running. */
@@ -65,7 +66,7 @@ struct installation {
 
 /*
  * Examines this host. @host is the reply of the daemon on the unix socket to GET /v1/host; NULL: no
- * reply.
+ * reply. The installation refers to @host.
  */
 void installation_examine(const json_t *host, struct installation *ret_installation);
 

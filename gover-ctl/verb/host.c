@@ -3,7 +3,7 @@
  * The verbs `config check` and `support`, which run other programs of this host.
  * `config check` prints all faults that gover-d --check-config finds. It needs no running daemon.
  * Without FILE it checks the files of the unit or of the running daemon, and compares the time of
- * their last change with the start of the daemon.
+ * their last change with the time when the daemon read them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,8 +24,8 @@
 struct check {
 	const struct writer *writer;
 	const json_t *files, *faults;
-	int64_t started_ms;	/* start of the running daemon; 0: unknown */
-	char changed[PATH_MAX]; /* a file that was changed after this start; "": none */
+	int64_t read_ms;	/* when the running daemon read the files; 0: unknown */
+	char changed[PATH_MAX]; /* a file that was changed later; "": none */
 };
 
 static int64_t changed_ms(const char *path)
@@ -39,7 +39,7 @@ static int64_t changed_ms(const char *path)
 
 static void note_change(struct check *check, const char *path)
 {
-	if (check->started_ms && !check->changed[0] && changed_ms(path) > check->started_ms)
+	if (check->read_ms && !check->changed[0] && changed_ms(path) > check->read_ms)
 		snprintf(check->changed, sizeof(check->changed), "%s", path);
 }
 
@@ -78,18 +78,21 @@ static const char *const source_names[] = {
 	[INSTALLATION_PROCESS] = "process",
 };
 
-/* Examines the installation; the daemon on the unix socket is asked, if it answers soon. */
-static void find_installation(struct ctl *ctl, struct installation *installation)
+/*
+ * Examines the installation; the daemon on the unix socket is asked, if it answers soon. @reply is
+ * its answer, to which @installation refers.
+ */
+static void find_installation(struct ctl *ctl, struct reply *reply,
+			      struct installation *installation)
 {
 	const struct client_call call = {.method = "GET", .path = "/v1/host"};
-	CLEANUP_REPLY struct reply reply = {0};
 	int r = -ENOTCONN;
 
 	if (!ctl->url && ctl_open_client(ctl, NULL) == 0) {
 		client_set_timeout(ctl->client, DAEMON_TIMEOUT_MS);
-		r = ctl_try_request(ctl, &call, &reply, NULL);
+		r = ctl_try_request(ctl, &call, reply, NULL);
 	}
-	installation_examine(r == 0 ? reply.json : NULL, installation);
+	installation_examine(r == 0 ? reply->json : NULL, installation);
 }
 
 static void print_source(const struct writer *writer, const struct installation *i)
@@ -117,33 +120,49 @@ static void note_folder(struct check *check, const char *path)
 		note_change(check, folder);
 }
 
-static void print_restart(const struct check *check, const struct installation *i, int faults)
+/* Prints what the running daemon does not use yet. */
+static void print_pending(const struct check *check, const struct installation *i, int faults)
 {
-	const char *cure = faults ? "a restart would fail with these faults"
-			   : i->source == INSTALLATION_UNIT
-				   ? "restart it: sudo systemctl restart gover-d"
-				   : "restart it";
+	const bool unit = i->source == INSTALLATION_UNIT;
+	const char *restart = faults ? "a restart would fail with these faults"
+			      : unit ? "restart it: sudo systemctl restart gover-d"
+				     : "restart it";
+	const char *reload = faults ? "a reload would fail with these faults"
+			     : unit ? "reload it: sudo systemctl reload gover-d"
+				    : "reload it with SIGHUP";
+	const json_t *key;
+	size_t at;
 
+	json_array_foreach (i->restart_keys, at, key) {
+		writer_line(check->writer, "%s has changed: gover-d uses it after a restart",
+			    json_string_value(key));
+	}
 	if (i->config_differs)
 		writer_line(check->writer,
 			    "the running gover-d reads %s, not the file of the unit: %s",
-			    i->running[0] ? i->running : CONFIG_PATH_DEFAULT, cure);
+			    i->running[0] ? i->running : CONFIG_PATH_DEFAULT, restart);
 	else if (check->changed[0])
-		writer_line(check->writer, "gover-d was started before the last change of %s: %s",
-			    check->changed, cure);
-	else if (check->started_ms)
-		writer_line(check->writer,
-			    "gover-d was started after the last change of these files");
+		writer_line(check->writer, "gover-d has not read the last change of %s: %s",
+			    check->changed, reload);
+	else if (check->read_ms)
+		writer_line(check->writer, "gover-d has read the last change of these files");
 }
 
+static json_t *encode_reload(const struct check *check)
+{
+	return check->read_ms ? json_boolean(check->changed[0]) : json_null();
+}
+
+/* A file that the daemon has not read may have changed keys that need a restart. */
 static json_t *encode_restart(const struct check *check, const struct installation *i)
 {
-	if (!check->started_ms)
+	if (!check->read_ms)
 		return json_null();
-	return json_boolean(i->config_differs || check->changed[0]);
+	return json_boolean(i->config_differs || check->changed[0] ||
+			    json_array_size(i->restart_keys) > 0);
 }
 
-/* Prints the faults, or the files if there are none, and whether a restart is needed. */
+/* Prints the faults, or the files if there are none, and whether a reload or restart is needed. */
 static void print_text(const struct check *check, const char *path,
 		       const struct installation *found)
 {
@@ -156,12 +175,13 @@ static void print_text(const struct check *check, const char *path,
 	}
 	if (n == 0)
 		print_good(check, path);
-	print_restart(check, found, n);
+	print_pending(check, found, n);
 }
 
 enum ctl_exit verb_config_check(struct ctl *ctl, const struct args *args)
 {
 	const char *file = args->n_words > 0 ? args->words[0] : NULL, *path;
+	CLEANUP_REPLY struct reply reply = {0};
 	struct installation found = {.pid = 0};
 	struct check check = {.writer = &ctl->writer};
 	const char *argv[] = {"gover-d", "--check-config", "--json", NULL, NULL, NULL};
@@ -172,9 +192,9 @@ enum ctl_exit verb_config_check(struct ctl *ctl, const struct args *args)
 	size_t i;
 
 	if (!file)
-		find_installation(ctl, &found);
+		find_installation(ctl, &reply, &found);
 	path = file ? file : installation_config(&found);
-	check.started_ms = found.started_ms;
+	check.read_ms = found.read_ms;
 	if (!file && !ctl->writer.json)
 		print_source(&ctl->writer, &found);
 	if (file || found.config[0]) {
@@ -193,9 +213,10 @@ enum ctl_exit verb_config_check(struct ctl *ctl, const struct args *args)
 	ok = json_array_size(check.faults) == 0;
 	if (ctl->writer.json) {
 		(void)json_object_update_new(
-			answer, json_pack("{s:b, s:s, s:s, s:o}", "ok", ok, "path", path, "source",
-					  file ? "argument" : source_names[found.source],
-					  "restart_needed", encode_restart(&check, &found)));
+			answer, json_pack("{s:b, s:s, s:s, s:o, s:o}", "ok", ok, "path", path,
+					  "source", file ? "argument" : source_names[found.source],
+					  "reload_needed", encode_reload(&check), "restart_needed",
+					  encode_restart(&check, &found)));
 		writer_json(&ctl->writer, answer);
 	} else {
 		print_text(&check, path, &found);

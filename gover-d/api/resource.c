@@ -405,6 +405,16 @@ static json_t *encode_fps(const struct view *view)
 	return o;
 }
 
+/* The files, and not what clients have changed. */
+static json_t *encode_config(const struct view *view)
+{
+	json_t *o = json_object(), *keys = *view->restart_keys;
+
+	json_encode_add(o, "read_at", json_encode_time(view->file_config->read_ms));
+	json_encode_add(o, "restart_keys", keys ? json_incref(keys) : json_array());
+	return o;
+}
+
 json_t *resource_encode_host(const struct view *view, struct instant now)
 {
 	const struct host *host = view->host;
@@ -420,6 +430,7 @@ json_t *resource_encode_host(const struct view *view, struct instant now)
 	json_encode_add(o, "ready", json_boolean(host->ready));
 	json_encode_add(o, "period_ms", json_integer(view->config->period_ms));
 	json_encode_add(o, "dry_run", json_boolean(view->dry_run));
+	json_encode_add(o, "config", encode_config(view));
 	json_encode_add(o, "ticks", json_integer((json_int_t)host->ticks));
 	json_encode_add(o, "late_ticks", json_integer((json_int_t)host->late_ticks));
 	json_encode_add(o, "gaps", json_integer((json_int_t)host->gaps));

@@ -19,7 +19,10 @@ void api_serve_route(struct api *api, struct api_request *request);
  * served from the beginning, so that its conditions hold for the state that it changes.
  */
 void api_park(struct api *api, struct api_request *request, const struct change_subject *conflict);
-/* Serves parked requests that need not wait any longer. Call it whenever a change has ended. */
+/*
+ * Serves parked requests that need not wait any longer. Call it whenever a change has ended, also
+ * one that no request began.
+ */
 void api_resume(struct api *api);
 void api_free_parked(struct api *api);
 

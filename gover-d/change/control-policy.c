@@ -19,6 +19,7 @@ struct policy_change {
 	const char *origin;   /* for the decision: "an operator changed the policy" */
 	json_t *object;	      /* owned: the new values */
 	struct config file;   /* values of the keys that no client has changed */
+	json_t *restart_keys; /* owned: see struct settings */
 	/* set by plan(); @live is owned: the live settings after the change */
 	struct config config;
 	json_t *live;
@@ -198,6 +199,8 @@ static int apply_policy(struct changes *changes, struct change *change, struct e
 	settings_apply(settings);
 	json_decref(settings->live);
 	settings->live = json_incref(c->live);
+	json_decref(settings->restart_keys);
+	settings->restart_keys = json_incref(c->restart_keys);
 	ledger_store_prices(changes->tick);
 	copy_to_history(changes, c->object, c->live);
 	if (text[0])
@@ -214,6 +217,7 @@ static void fini_policy(struct change *change)
 
 	json_decref(c->object);
 	json_decref(c->live);
+	json_decref(c->restart_keys);
 }
 
 static const struct change_kind policy_change_kind = {
@@ -228,6 +232,7 @@ int control_policy_change(struct changes *changes, json_t *object, struct change
 	c->change.subject.other = "policy";
 	c->origin = "an operator changed the policy";
 	c->file = changes->settings->file_config;
+	c->restart_keys = json_incref(changes->settings->restart_keys);
 	c->object = json_incref(object);
 	return change_begin(changes, &c->change, done, reterr);
 }
@@ -248,32 +253,47 @@ static void take_live(struct policy_change *c, const struct config *config, cons
 	}
 }
 
-static void log_other_key(void *userdata, const char *section, const char *key)
+/* Adds the name of a key to the array @userdata. */
+static void add_restart_key(void *userdata, const char *section, const char *key)
 {
-	(void)userdata;
-	log_notice("[%s]%s%s has changed in the configuration: the next start of gover-d uses it",
-		   section, key[0] ? " " : "", key);
+	json_array_append_new(userdata, json_sprintf("[%s]%s%s", section, key[0] ? " " : "", key));
+}
+
+static void log_other_keys(const json_t *restart_keys, json_t *live)
+{
+	const char *key;
+	json_t *value;
+	size_t i;
+
+	json_array_foreach (restart_keys, i, value) {
+		log_notice("%s has changed in the configuration: the next start of gover-d uses it",
+			   json_string_value(value));
+	}
+	json_object_foreach (live, key, value) {
+		log_notice("%s stays %s, because a client has changed it", key,
+			   json_string_value(value));
+	}
 }
 
 int control_reload(struct changes *changes, const struct config *config, struct change_done done,
 		   struct err *reterr)
 {
-	struct policy_change *c = xcalloc(1, sizeof(*c));
-	json_t *live = changes->settings->live, *value;
-	const char *key;
-	int r;
+	const struct settings *settings = changes->settings;
+	const struct change_subject subject = {.other = "policy"};
+	struct policy_change *c;
 
-	config_compare(&changes->settings->file_config, config, log_other_key, NULL);
-	json_object_foreach (live, key, value) {
-		log_notice("%s stays %s, because a client has changed it", key,
-			   json_string_value(value));
-	}
+	if (change_conflicts(changes, &subject))
+		return err_fail(reterr, EBUSY, "a change of the policy is in progress");
+	c = xcalloc(1, sizeof(*c));
 	c->change.kind = &policy_change_kind;
-	c->change.subject.other = "policy";
+	c->change.subject = subject;
 	c->origin = "the configuration was reloaded";
-	c->file = changes->settings->file_config;
+	c->file = settings->file_config;
+	c->file.read_ms = config->read_ms;
+	c->restart_keys = json_array();
+	config_compare(&settings->file_config, config, add_restart_key, c->restart_keys);
 	c->object = json_object();
-	take_live(c, config, live);
-	r = change_begin(changes, &c->change, done, reterr);
-	return r == -EBUSY ? err_fail(reterr, EBUSY, "a change of the policy is in progress") : r;
+	take_live(c, config, settings->live);
+	log_other_keys(c->restart_keys, settings->live);
+	return change_begin(changes, &c->change, done, reterr);
 }

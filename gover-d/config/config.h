@@ -76,6 +76,7 @@ struct client_section {
 
 /* All values of the configuration. gover.conf(5) describes each key. */
 struct config {
+	int64_t read_ms; /* wall time when the reading of the files began */
 	/* [daemon] */
 	char socket[PATH_MAX];	  /* unix socket of REST; default /run/gover/gover.sock */
 	char listen[128];	  /* ADDR:PORT of REST over TCP; "": no TCP; default "" */

@@ -14,6 +14,8 @@ struct settings {
 	struct config file_config; /* of the file and the command line */
 	/* owned: object of texts, the keys that clients have changed; NULL: none */
 	json_t *live;
+	/* owned: array of texts, the changed keys of the files that need a restart; NULL: none */
+	json_t *restart_keys;
 	const struct policy *policy; /* of @config */
 	struct policy_params params; /* of @config, with times converted to periods */
 	/* of @config, see flavor_list_offered() */

@@ -357,6 +357,7 @@ static void set_view(struct manager *m)
 		.fleet = &m->fleet,
 		.config = &m->store.settings.config,
 		.file_config = &m->store.settings.file_config,
+		.restart_keys = &m->store.settings.restart_keys,
 		.decisions = m->recorder.decisions,
 		.alerts = m->recorder.alerts,
 		.silences = &m->recorder.silences,
@@ -514,6 +515,7 @@ struct manager *manager_free(struct manager *m)
 	webhook_free(m->notifier.webhook);
 	hooks_free(m->notifier.hooks);
 	json_decref(m->store.settings.live);
+	json_decref(m->store.settings.restart_keys);
 	sale_keys_fini(&m->store.keys);
 	db_close(m->recorder.history.db);
 	sd_event_unref(m->event);

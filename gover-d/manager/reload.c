@@ -11,14 +11,17 @@
 #include "gover-d/manager/reload.h"
 #include "gover-d/util/log.h"
 
+#define RETRY_US 100000
+
 struct reload {
 	sd_event_source *source;
 	struct worker *worker;
 	struct changes *changes;
-	reload_read_fn *read;
-	const void *userdata;
+	const struct reload_calls *calls;
+	void *userdata;
 	bool running; /* a job runs, or its change is being stored */
 	bool again;   /* SIGHUP came meanwhile */
+	sd_event_source *retry;
 };
 
 struct read_job {
@@ -34,6 +37,7 @@ static void begin(struct reload *reload);
 static void end(struct reload *reload)
 {
 	reload->running = false;
+	reload->calls->ended(reload->userdata);
 	if (reload->again)
 		begin(reload);
 	else
@@ -44,7 +48,7 @@ static void run_read(struct worker_job *job)
 {
 	struct read_job *read = (struct read_job *)job;
 
-	read->result = read->reload->read(read->reload->userdata, &read->config, &read->err);
+	read->result = read->reload->calls->read(read->reload->userdata, &read->config, &read->err);
 }
 
 static void on_applied(void *userdata, int result, const struct err *err)
@@ -54,16 +58,34 @@ static void on_applied(void *userdata, int result, const struct err *err)
 	end(userdata);
 }
 
+static int on_retry(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	(void)source, (void)usec;
+	begin(userdata);
+	return 0;
+}
+
+/* A change of the policy is in progress. The reload then takes effect after it. */
+static int try_later(struct reload *reload)
+{
+	int r = sd_event_source_set_time_relative(reload->retry, RETRY_US);
+
+	return r < 0 ? r : sd_event_source_set_enabled(reload->retry, SD_EVENT_ONESHOT);
+}
+
 static void on_read(struct worker_job *job)
 {
 	struct read_job *read = (struct read_job *)job;
 	const struct change_done done = {.call = on_applied, .userdata = read->reload};
+	struct reload *reload = read->reload;
 	int r = read->result;
 
 	if (r == 0)
-		r = control_reload(read->reload->changes, &read->config, done, &read->err);
+		r = control_reload(reload->changes, &read->config, done, &read->err);
+	if (r == -EBUSY && try_later(reload) >= 0)
+		r = 0;
 	if (r != 0)
-		on_applied(read->reload, r, &read->err);
+		on_applied(reload, r, &read->err);
 	free(read);
 }
 
@@ -98,18 +120,23 @@ static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *si,
 }
 
 int reload_new(sd_event *event, struct worker *worker, struct changes *changes,
-	       reload_read_fn *read, const void *userdata, struct reload **ret_reload)
+	       const struct reload_calls *calls, void *userdata, struct reload **ret_reload)
 {
 	struct reload *reload = xcalloc(1, sizeof(*reload));
 	int r;
 
 	reload->worker = worker;
 	reload->changes = changes;
-	reload->read = read;
+	reload->calls = calls;
 	reload->userdata = userdata;
 	r = sd_event_add_signal(event, &reload->source, SIGHUP, on_hangup, reload);
+	if (r >= 0)
+		r = sd_event_add_time_relative(event, &reload->retry, CLOCK_MONOTONIC, RETRY_US, 0,
+					       on_retry, reload);
+	if (r >= 0)
+		r = sd_event_source_set_enabled(reload->retry, SD_EVENT_OFF);
 	if (r < 0) {
-		free(reload);
+		reload_free(reload);
 		return r;
 	}
 	*ret_reload = reload;
@@ -118,8 +145,10 @@ int reload_new(sd_event *event, struct worker *worker, struct changes *changes,
 
 struct reload *reload_free(struct reload *reload)
 {
-	if (reload)
-		sd_event_source_unref(reload->source);
+	if (reload) {
+		sd_event_source_disable_unref(reload->source);
+		sd_event_source_disable_unref(reload->retry);
+	}
 	free(reload);
 	return NULL;
 }

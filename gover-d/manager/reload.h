@@ -17,16 +17,20 @@
 
 struct reload;
 
-/*
- * Reads the configuration, as at the start of the daemon; runs in a thread of the worker. Returns a
- * negative errno with a message if it is invalid.
- */
-typedef int reload_read_fn(const void *userdata, struct config *config, struct err *reterr);
+struct reload_calls {
+	/*
+	 * Reads the configuration, as at the start of the daemon; runs in a thread of the worker.
+	 * Returns a negative errno with a message if it is invalid.
+	 */
+	int (*read)(const void *userdata, struct config *config, struct err *reterr);
+	/* Called when a reload has ended: requests that waited for it can continue. */
+	void (*ended)(void *userdata);
+};
 
 /* SIGHUP must be blocked in all threads. @userdata, @worker and @changes must outlive the reload.
  */
 int reload_new(sd_event *event, struct worker *worker, struct changes *changes,
-	       reload_read_fn *read, const void *userdata, struct reload **ret_reload);
+	       const struct reload_calls *calls, void *userdata, struct reload **ret_reload);
 /* Call it after the jobs of the worker have ended. Accepts NULL; returns NULL. */
 struct reload *reload_free(struct reload *reload);
 

@@ -6,6 +6,7 @@
 #ifndef GOVER_D_MANAGER_VIEW_H
 #define GOVER_D_MANAGER_VIEW_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,6 +15,7 @@ struct view {
 	const struct fleet *fleet;
 	const struct config *config;	  /* configuration in force */
 	const struct config *file_config; /* configuration of the file and the command line */
+	json_t *const *restart_keys;	  /* settings.restart_keys */
 	const struct decisions *decisions;
 	const struct alerts *alerts;
 	const struct silences *silences;

@@ -64,10 +64,13 @@ inside systemctl reset-failed gover-d
 inside systemctl restart gover-d
 ok "the daemon starts with it" ready
 is "the running daemon uses it" "$(checked)" \
-  "checking /etc/gover/other.conf, the configuration of gover-d.service|${files}gover-d was started after the last change of these files|"
+  "checking /etc/gover/other.conf, the configuration of gover-d.service|${files}gover-d has read the last change of these files|"
 echo '# changed' >>"$root/etc/gover/other.conf.d/10-policy.conf"
-is "a change needs a restart" "$(checked)" "checking /etc/gover/other.conf, the configuration of gover-d.service|${files}gover-d was \
-started before the last change of /etc/gover/other.conf.d/10-policy.conf: restart it: sudo systemctl restart gover-d|"
+is "a change needs a reload" "$(checked)" "checking /etc/gover/other.conf, the configuration of gover-d.service|${files}gover-d has \
+not read the last change of /etc/gover/other.conf.d/10-policy.conf: reload it: sudo systemctl reload gover-d|"
+ok "the reload ends" inside systemctl reload gover-d
+is "a reload reads it" "$(checked)" \
+  "checking /etc/gover/other.conf, the configuration of gover-d.service|${files}gover-d has read the last change of these files|"
 rm "$root/etc/default/gover-d"
 rm -f "$root/etc/gover/gover.conf"
 begins "a unit with another file needs a restart" "$(checked)" "checking /etc/gover/gover.conf, the configuration of \

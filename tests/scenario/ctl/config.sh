@@ -104,20 +104,28 @@ checks() { # checks TEXT CODE LAST_LINE
   check
   is "$1" "$code|$(paste -sd '|' "$dir/output")" "$2|$running|$files|$3"
 }
-checks "the files of the running daemon are checked" 0 "gover-d was started after the last change of these files"
+checks "the files of the running daemon are checked" 0 "gover-d has read the last change of these files"
 is "as JSON" "$(ctl --json config check | gojq -c '[.ok, .source, (.path | endswith("/gover.conf")), .restart_needed, (.files | length)]')" \
   '[true,"process",true,false,3]'
 echo '# a comment' >>"$conf.d/20-more.conf"
-checks "a changed drop-in needs a restart" 0 "gover-d was started before the last change of gover.conf.d/20-more.conf: restart it"
-is "as JSON too" "$(ctl --json config check | gojq -c '[.ok, .restart_needed]')" '[true,true]'
+checks "a changed drop-in needs a reload" 0 "gover-d has not read the last change of gover.conf.d/20-more.conf: reload it with SIGHUP"
+is "as JSON too" "$(ctl --json config check | gojq -c '[.ok, .reload_needed, .restart_needed]')" '[true,true,true]'
+said() { check && has "$1"; }
+kill -HUP "$daemon_pid"
+ok "a reload reads it" until_ok 20 said "gover-d has read the last change of these files"
+printf '[alerts]\nupdate_s = 7\n' >>"$conf.d/20-more.conf"
+kill -HUP "$daemon_pid"
+later='[alerts] update_s has changed: gover-d uses it after a restart'
+ok "a key that needs a restart is named after the reload" until_ok 20 said "$later"
+is "as JSON too" "$(ctl --json config check | gojq -c '[.ok, .reload_needed, .restart_needed]')" '[true,false,true]'
 is "a given file is not compared with the daemon" "$(ctl --json config check "$conf" | gojq -c '[.source, .restart_needed]')" '["argument",null]'
 rm "$conf.d/20-more.conf"
-files='gover.conf: valid|gover.conf.d/10-sim.conf: valid'
-checks "a removed drop-in needs a restart" 0 "gover-d was started before the last change of gover.conf.d: restart it"
+files="gover.conf: valid|gover.conf.d/10-sim.conf: valid|$later"
+checks "a removed drop-in needs a reload" 0 "gover-d has not read the last change of gover.conf.d: reload it with SIGHUP"
 echo 'nonsense' >"$conf.d/30-bad.conf"
 check
-is "faults are printed before the restart" "$code $(tail -n 1 "$dir/output")" \
-  "1 gover-d was started before the last change of gover.conf.d/30-bad.conf: a restart would fail with these faults"
+is "faults are printed before the advice" "$code $(tail -n 1 "$dir/output")" \
+  "1 gover-d has not read the last change of gover.conf.d/30-bad.conf: a reload would fail with these faults"
 rm "$conf.d/30-bad.conf"
 cd "$dir" || exit 1
 stop

@@ -45,6 +45,13 @@ sed -i 's/^lowload_pct.*/lowload_pct = 33/' "$conf"
 for _ in 1 2 3 4 5 6 7 8; do kill -HUP "$daemon_pid"; done
 ok "many signals reload the newest file" until_ok 20 param lowload_pct 33
 
+for ttl in $(seq 101 130); do # a reload meets a change of the policy
+  kill -HUP "$daemon_pid"
+  api PATCH /v1/policy "{\"ttl_s\": $ttl}" >/dev/null
+  is "a change of the policy that meets a reload is made" "$(status)" 200
+done
+ok "and a reload that meets a change waits for it" eval '! logged "a change of the policy is in progress"'
+
 # --- other signals ---
 
 for signal in USR1 USR2 ALRM PIPE XFSZ; do

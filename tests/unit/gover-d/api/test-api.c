@@ -88,7 +88,8 @@ TEST(the_host_has_all_members)
 	host = ask_json("GET /v1/host", NULL, 200);
 	assert_members(host, "version pid uptime_s time ticked_at ready period_ms dry_run ticks "
 			     "late_ticks gaps tick_p50_us tick_p99_us gpus vgpus alerts offers "
-			     "history fps");
+			     "history fps config");
+	assert_members(json_object_get(host, "config"), "read_at restart_keys");
 	assert_members(json_array_get(json_object_get(host, "gpus"), 0), gpu_members);
 	assert_members(json_array_get(json_object_get(host, "vgpus"), 0), vgpu_members);
 	assert_members(json_array_get(json_object_get(host, "alerts"), 0), alert_members);

@@ -41,6 +41,7 @@ struct manager {
 	struct host host;
 	struct fleet fleet;
 	struct config config, file_config;
+	json_t *restart_keys; /* NULL: none */
 	struct decisions *decisions;
 	struct alerts *alerts;
 	struct offers *offers;
@@ -420,7 +421,6 @@ static inline int stand_in_begin(void)
 	manager->host.n_gpus = 1;
 	gpu = &manager->host.gpus[0];
 	strcpy(gpu->config.name, "gpu0");
-
 	fake_backend_add(gpu, &stand_in_ops, &stand_in_gpu);
 	gpu->traits = (struct gpu_traits){.step_pct = 1, .floor_pct = 1, .creates = true};
 	gpu->selling = true;
@@ -442,6 +442,7 @@ static inline int stand_in_begin(void)
 		.fleet = &manager->fleet,
 		.config = &manager->config,
 		.file_config = &manager->file_config,
+		.restart_keys = &manager->restart_keys,
 		.decisions = manager->decisions,
 		.alerts = manager->alerts,
 		.silences = &manager->silences,
