@@ -464,13 +464,27 @@ static void teach_policy(struct fleet *fleet, struct policy_gpu *gpu, const char
 		moving_note_failed(gpu, vgpu);
 }
 
-int control_fleet_migration(struct changes *changes, const char *id,
-			    const struct fleet_migration *migration, struct instant now,
-			    struct err *reterr)
+struct migration_change {
+	struct change change; /* must be the first member */
+	char id[ID_MAX];
+	struct fleet_migration migration;
+	struct instant now; /* time of the report */
+};
+
+static int plan_migration(struct changes *changes, struct change *change, struct err *reterr)
+{
+	const char *id = ((const struct migration_change *)change)->id;
+
+	if (host_find_vgpu(changes->host, id, NULL) || fleet_asked_gpu(changes->fleet, id))
+		return 0;
+	return err_condition(reterr, CONTROL_E_NOT_FOUND, "no vGPU %s on this host", id);
+}
+
+static void record_migration(struct changes *changes, const char *id,
+			     const struct fleet_migration *migration, struct instant now)
 {
 	struct host_gpu *gpu = NULL;
 	struct vgpu *vgpu = host_find_vgpu(changes->host, id, &gpu);
-	const char *asked = fleet_asked_gpu(changes->fleet, id);
 	char why[DECISION_WHY_MAX] = "";
 	struct decision d = {
 		.ts_ms = now.wall_ms,
@@ -479,14 +493,8 @@ int control_fleet_migration(struct changes *changes, const char *id,
 		.why = why,
 	};
 
-	if (!vgpu && !asked)
-		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no vGPU %s on this host", id);
-	if (migration->state == FLEET_REQUESTED &&
-	    fleet_add_destination(changes->fleet, id, migration->to)) {
-		observers_pass(&changes->recorder->observers, change, "fleet", "");
-		return 0;
-	}
-	snprintf(d.gpu, sizeof(d.gpu), "%s", vgpu ? gpu->config.name : asked);
+	snprintf(d.gpu, sizeof(d.gpu), "%s",
+		 vgpu ? gpu->config.name : fleet_asked_gpu(changes->fleet, id));
 	snprintf(d.vgpu, sizeof(d.vgpu), "%s", id);
 	explain(id, migration, why, sizeof(why));
 	if (migration->duration_ms >= 0)
@@ -499,5 +507,41 @@ int control_fleet_migration(struct changes *changes, const char *id,
 		teach_policy(changes->fleet, &gpu->view, id, migration->state, now);
 	record_add(changes->recorder, &d, &vgpu, vgpu != NULL);
 	observers_pass(&changes->recorder->observers, change, "vgpu", id);
+}
+
+static int apply_migration(struct changes *changes, struct change *change, struct err *reterr)
+{
+	const struct migration_change *c = (const struct migration_change *)change;
+
+	(void)reterr;
+	if (c->migration.state == FLEET_REQUESTED &&
+	    fleet_add_destination(changes->fleet, c->id, c->migration.to))
+		observers_pass(&changes->recorder->observers, change, "fleet", "");
+	else
+		record_migration(changes, c->id, &c->migration, c->now);
 	return 0;
+}
+
+/* The file contains no fact about a migration. */
+static int amend_nothing(const struct change *change, struct contracts *contracts)
+{
+	(void)change, (void)contracts;
+	return 0;
+}
+
+static const struct change_kind migration_kind = {
+	.plan = plan_migration, .amend = amend_nothing, .apply = apply_migration};
+
+int control_fleet_migration(struct changes *changes, const char *id,
+			    const struct fleet_migration *migration, struct instant now,
+			    struct change_done done, struct err *reterr)
+{
+	struct migration_change *c = xcalloc(1, sizeof(*c));
+
+	c->change.kind = &migration_kind;
+	(void)id_copy(c->id, id); /* an id that is not valid is not found */
+	memcpy(c->change.subject.vgpu, c->id, sizeof(c->id));
+	c->migration = *migration;
+	c->now = now;
+	return change_begin(changes, &c->change, done, reterr);
 }

@@ -101,12 +101,9 @@ int control_silence_add(struct changes *changes, const struct db_silence *silenc
 int control_silence_remove(struct changes *changes, int64_t silence, struct change_done done,
 			   struct err *reterr);
 
-/*
- * Reports of gover-fleet. They are facts in memory, so nothing is stored in the contracts file, and
- * each function has ended when it returns.
- */
+/* Reports of gover-fleet. They are facts in memory, so the contracts file does not contain them. */
 
-/* PUT /v1/fleet: replaces the last report. */
+/* PUT /v1/fleet: replaces the last report. It has ended when the function returns. */
 void control_fleet_report(struct changes *changes, const struct fleet_report *report,
 			  struct instant now);
 /*
@@ -116,6 +113,6 @@ void control_fleet_report(struct changes *changes, const struct fleet_report *re
  */
 int control_fleet_migration(struct changes *changes, const char *vgpu,
 			    const struct fleet_migration *migration, struct instant now,
-			    struct err *reterr);
+			    struct change_done done, struct err *reterr);
 
 #endif

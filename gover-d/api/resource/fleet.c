@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "gover-d/api/change.h"
 #include "gover-d/api/resource/routes.h"
 #include "gover-d/change/control.h"
 #include "gover-d/model/error.h"
@@ -228,18 +229,17 @@ static int decode_migration(json_t *object, struct fleet_migration *ret_migratio
 static void post_migration(struct api *api, struct api_request *request)
 {
 	struct fleet_migration migration;
+	struct api_change *change;
 	struct err err = {.msg = ""};
-	int r = decode_migration(request->object, &migration, &err);
 
-	if (r == -EINVAL)
-		r = CONTROL_E_INVALID;
-	if (r == 0)
-		r = control_fleet_migration(api->changes, request->param, &migration, clock_now(),
-					    &err);
-	if (r != 0)
-		problem_reply_error(request, r, &err);
-	else
-		api_request_reply_empty(request, 204);
+	if (decode_migration(request->object, &migration, &err) < 0) {
+		problem_reply_error(request, CONTROL_E_INVALID, &err);
+		return;
+	}
+	change = api_change_new(api, request, api_change_reply_none);
+	api_change_begun(change, control_fleet_migration(api->changes, request->param, &migration,
+							 clock_now(), api_change_done(change),
+							 &change->err));
 }
 
 const struct api_route fleet_routes[] = {

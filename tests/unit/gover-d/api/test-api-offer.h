@@ -93,13 +93,13 @@ void control_fleet_report(struct changes *changes, const struct fleet_report *re
 
 int control_fleet_migration(struct changes *changes, const char *vgpu,
 			    const struct fleet_migration *migration, struct instant now,
-			    struct err *reterr)
+			    struct change_done done, struct err *reterr)
 {
-	(void)changes;
-	(void)now;
+	(void)changes, (void)now;
 	if (!host_find_vgpu(&manager->host, vgpu, NULL))
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no vGPU %s on this host", vgpu);
 	manager->migration = *migration;
+	done.call(done.userdata, 0, NULL);
 	return 0;
 }
 

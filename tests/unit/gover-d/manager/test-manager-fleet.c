@@ -104,7 +104,8 @@ static int move(const char *vgpu, enum fleet_migration_state state, int64_t dura
 	snprintf(migration.to, sizeof(migration.to), "%s", to);
 	snprintf(migration.reason, sizeof(migration.reason), "%s", reason);
 	err.msg[0] = '\0';
-	return control_fleet_migration(&m->changes, vgpu, &migration, now, &err);
+	return await_change(
+		control_fleet_migration(&m->changes, vgpu, &migration, now, at_end, &err));
 }
 
 TEST(a_migration_is_recorded_as_a_decision)
