@@ -148,12 +148,16 @@ struct db_price {
 
 /* A change of a resource, with the principal and the origin of the request. */
 struct db_audit {
-	int64_t id; /* assigned by the database; ids increase */
+	int64_t id; /* ids increase, also across restarts of the daemon */
 	int64_t ts_ms;
 	char who[80];	 /* principal of the request */
 	char origin[64]; /* origin of the request: "pid 4321" or an IP address */
 	char method[8], path[256];
-	int status; /* HTTP status; 0: the client had disconnected */
+	/*
+	 * HTTP status; 0: the client had disconnected, or the daemon ended before it stored the
+	 * status
+	 */
+	int status;
 	/* JSON object: the changed members before the change; "": the resource did not exist */
 	char before_json[DB_AUDIT_JSON_MAX];
 	/* JSON object: the changed members after the change; "": the resource was removed */
@@ -208,8 +212,6 @@ int db_append_clock(struct db *db, int64_t wall_ms, uint64_t boot_ns);
 int db_append_decision(struct db *db, const struct db_decision *row);
 int db_append_alert(struct db *db, const struct db_alert *row);
 int db_append_tally(struct db *db, const struct db_tally *row); /* -EINVAL: not a number */
-/* Appends a change of a resource. row->id is ignored. */
-int db_append_audit(struct db *db, const struct db_audit *row);
 int db_append_offer(struct db *db, const struct db_offer *row);
 int db_append_silence(struct db *db, const struct db_silence *row);
 int db_append_cap_write(struct db *db, const struct db_cap_write *row);
@@ -222,6 +224,16 @@ int db_append_setting(struct db *db, const char *key, const char *value);
  * failure, and after the database was replaced by a new file.
  */
 void db_save_contracts(struct db *db, int64_t revision, const char *text);
+
+/*
+ * Adds a row of the audit log. It is not part of the queue, so it is not dropped: the writer thread
+ * writes the rows in the order of the calls, and again after a failure. A row whose id is already
+ * in the database is not written. *ret_number is the number of rows that were added until now.
+ * -EINVAL: as above.
+ */
+int db_add_audit(struct db *db, const struct db_audit *row, uint64_t *ret_number);
+/* Returns how many of these rows are on disk or were already in the database. */
+uint64_t db_audit_written(struct db *db);
 
 /*
  * Marks the end of a tick. The records of a tick are written in one transaction, unless the queue
@@ -354,10 +366,11 @@ int db_query_samples(struct db_reader *reader, const char *gpu, int64_t from_ms,
 
 /*
  * Reads the largest ids in the database, so that a new daemon continues after them. An id is 0 if
- * its table is empty.
+ * its table is empty. The id of the audit log is the largest one that was ever in the table, and
+ * never 0.
  */
 struct db_last_ids {
-	int64_t decision, alert, offer;
+	int64_t decision, alert, offer, audit;
 };
 int db_query_last_ids(struct db_reader *reader, struct db_last_ids *ret_ids);
 
@@ -377,9 +390,12 @@ int db_query_silences(struct db_reader *reader, db_row_fn silence, void *userdat
 /* Reads the offers in state open, claimed, probation or failed. Also reads the newest @limit offers
  * that were claimed: their contracts name them, and clients can repeat such a claim. */
 int db_query_offers(struct db_reader *reader, int limit, db_row_fn offer, void *userdata);
-/* Reads the first @limit audit records with an id above @after, or the newest @limit if @after is
- * -1; oldest first. */
-int db_query_audit(struct db_reader *reader, int64_t after, int limit, db_row_fn row,
+/*
+ * Reads the first @limit rows of the audit log with an id above @after and below @end, or the
+ * newest
+ * @limit below @end if @after is -1; oldest first.
+ */
+int db_query_audit(struct db_reader *reader, int64_t after, int64_t end, int limit, db_row_fn row,
 		   void *userdata);
 /* Reads the newest saved contracts. The caller frees the text. Returns -ENOENT if no contracts are
  * saved. */

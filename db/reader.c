@@ -567,6 +567,7 @@ static int read_last_ids(void *userdata, sqlite3_stmt *row)
 	ids->decision = sqlite3_column_int64(row, 0); /* a NULL column reads as 0 */
 	ids->alert = sqlite3_column_int64(row, 1);
 	ids->offer = sqlite3_column_int64(row, 2);
+	ids->audit = sqlite3_column_int64(row, 3);
 	return 0;
 }
 
@@ -574,7 +575,9 @@ int db_query_last_ids(struct db_reader *reader, struct db_last_ids *ret_ids)
 {
 	static const char sql[] = "SELECT (SELECT max(id) FROM decision WHERE " VALID_ID "),"
 				  " (SELECT max(id) FROM alert WHERE " VALID_ID "),"
-				  " (SELECT max(id) FROM offer WHERE " VALID_ID ")";
+				  " (SELECT max(id) FROM offer WHERE " VALID_ID "),"
+				  " (SELECT seq FROM sqlite_sequence WHERE name = 'audit'"
+				  " AND seq BETWEEN 1 AND " DB_ID_MAX_TEXT ")";
 	struct db_last_ids ids = {0};
 	int r = query(reader, STATEMENT(sql), read_last_ids, &ids);
 
@@ -655,17 +658,17 @@ int db_query_offers(struct db_reader *reader, int limit, db_row_fn offer, void *
 /* Same order as audit_fields in record.c. */
 #define AUDIT "ts_ms, who, origin, method, path, status, before_json, after_json, id"
 
-int db_query_audit(struct db_reader *reader, int64_t after, int limit, db_row_fn row,
+int db_query_audit(struct db_reader *reader, int64_t after, int64_t end, int limit, db_row_fn row,
 		   void *userdata)
 {
 	static const char after_sql[] =
-		"SELECT " AUDIT " FROM audit WHERE id > ?1 ORDER BY id LIMIT ?2";
+		"SELECT " AUDIT " FROM audit WHERE id > ?1 AND id < ?3 ORDER BY id LIMIT ?2";
 	static const char newest_sql[] = "SELECT " AUDIT " FROM (SELECT * FROM audit WHERE id > ?1"
-					 " ORDER BY id DESC LIMIT ?2) ORDER BY id";
+					 " AND id < ?3 ORDER BY id DESC LIMIT ?2) ORDER BY id";
 	const struct statement statement = {
 		.sql = after < 0 ? newest_sql : after_sql,
-		.numbers = (int64_t[]){after, limit < 0 ? 0 : limit},
-		.n = 2,
+		.numbers = (int64_t[]){after, limit < 0 ? 0 : limit, end},
+		.n = 3,
 	};
 
 	return query_records(reader, &statement, RECORD_AUDIT, row, userdata);

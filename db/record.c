@@ -143,7 +143,6 @@ static const struct record_field price_fields[] = {
 	FIELD(SUM, db_price, penalty_per_broken_s),
 };
 
-/* The id is last because it is read but not bound. */
 static const struct record_field audit_fields[] = {
 	FIELD(STAMP, db_audit, ts_ms),	    FIELD(TEXT, db_audit, who),
 	FIELD(TEXT, db_audit, origin),	    FIELD(TEXT, db_audit, method),
@@ -187,7 +186,7 @@ const struct record_type record_types[RECORD_KINDS] = {
 	[RECORD_LEDGER_GPU] = KIND(db_ledger_gpu, ledger_gpu, 4096),
 	[RECORD_PRICE] = KIND(db_price, price, 256),
 	[RECORD_CLOCK] = KIND(record_clock, clock, 16384),
-	[RECORD_AUDIT] = KIND(db_audit, audit, 512),
+	[RECORD_AUDIT] = KIND(db_audit, audit, 0), /* db_add_audit() has a list of its own */
 	[RECORD_SILENCE] = KIND(db_silence, silence, 256),
 };
 

@@ -441,8 +441,10 @@ static const char *const statement_sql[STATEMENTS] = {
 		"INSERT OR REPLACE INTO price SELECT ?1, ?2, ?3, ?4 WHERE (?3, ?4) IS NOT"
 		" (SELECT price_per_cap_hour, penalty_per_broken_s FROM price WHERE flavor = ?2"
 		" ORDER BY ts_ms DESC LIMIT 1)",
-	[RECORD_AUDIT] = "INSERT INTO audit (ts_ms, who, origin, method, path, status, before_json,"
-			 " after_json) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+	/* A row that a start has restored from the contracts file may be in the database. */
+	[RECORD_AUDIT] =
+		"INSERT OR IGNORE INTO audit (ts_ms, who, origin, method, path, status,"
+		" before_json, after_json, id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
 	[RECORD_SILENCE] = "INSERT OR REPLACE INTO silence VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 	[PUT_VGPU] = ("INSERT INTO vgpu (id, gpu) VALUES (?1, ?2)"
 		      " ON CONFLICT (id) DO UPDATE SET gpu = excluded.gpu RETURNING num"),
@@ -717,6 +719,14 @@ int store_write(struct store *store, enum record_kind kind, const void *record)
 		clear_cache(store);
 	store->cached_minute = sample->ts_ms / ROLLUP_MINUTE_MS;
 	return write_named(store, kind, sample, sample->vgpu, sample->gpu);
+}
+
+/* Not a prepared statement, because sqlite sets this when it prepares the statement. */
+int store_set_durable(struct store *store, bool durable)
+{
+	return sqlite3_exec(store->db,
+			    durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL",
+			    NULL, NULL, NULL);
 }
 
 int store_commit(struct store *store)

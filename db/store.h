@@ -30,6 +30,11 @@ int store_write(struct store *store, enum record_kind kind, const void *record);
 /* Like store_write() of a RECORD_CLOCK, also outside a transaction. */
 void store_read_clock(struct store *store, const struct record_clock *clock);
 int store_commit(struct store *store);
+/*
+ * Sets whether the commits that follow return when the transaction is on disk. Otherwise, a crash
+ * of the machine can lose the newest transactions. Call it outside a transaction.
+ */
+int store_set_durable(struct store *store, bool durable);
 int store_rollback(struct store *store);
 /* Writes the contracts in a transaction of their own. */
 int store_save_contracts(struct store *store, int64_t revision, const char *text);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writing: the functions that fill the queue, and the writer thread that empties it in batches and
- * alone uses the store. The records of a failed transaction are dropped and counted. If the
+ * alone uses the store. The records of a failed transaction are dropped and counted; the contracts
+ * and the rows of the audit log are written again. If the
  * connection may be broken, the next transaction opens a new connection; if the file is damaged, it
  * is set aside first.
  *
@@ -128,6 +129,11 @@ static bool queue_presses(const struct queue *queue)
 #define ASIDE_PAUSE_NS (10 * NS_PER_S)
 #define CHECK_PAUSE_NS (600 * NS_PER_S)
 
+struct audit_row {
+	struct db_audit row;
+	struct audit_row *next;
+};
+
 /*
  * Only the thread uses @store, @clock and @damage. The other members are protected by the lock,
  * which is never held during a call of sqlite.
@@ -148,6 +154,11 @@ struct db {
 		bool due;     /* true: the text must be written now */
 		bool written; /* true: the open file contains the text */
 	} contracts;
+	struct {
+		struct audit_row *first, **end; /* rows that are not written, in order */
+		uint64_t added, written;	/* numbers of rows */
+		bool due;			/* true: the rows must be written now */
+	} audit;
 	uint64_t accepted; /* number of records that were added to the queue */
 	uint64_t finished; /* number of accepted records that were written or dropped */
 	uint64_t marked;   /* value of accepted at the last db_commit() */
@@ -199,13 +210,19 @@ static uint64_t find_batch_end(const struct db *db)
 	return db->finished;
 }
 
+/* The lists beside the queue, which are written at once. */
+static bool has_lists_due(const struct db *db)
+{
+	return db->contracts.due || db->audit.due;
+}
+
 /* Returns false if the thread must end. */
 static bool wait_for_work(struct db *db, uint64_t *ret_end)
 {
 	bool more;
 
 	pthread_mutex_lock(&db->lock);
-	while ((*ret_end = find_batch_end(db)) == db->finished && !db->contracts.due &&
+	while ((*ret_end = find_batch_end(db)) == db->finished && !has_lists_due(db) &&
 	       !db->check_due && !db->stop_by_ns) {
 		if (db->due_ns > 0 && db->accepted == db->finished && now_ns() >= db->due_ns)
 			db->due_ns = 0;
@@ -214,7 +231,7 @@ static bool wait_for_work(struct db *db, uint64_t *ret_end)
 		else
 			pthread_cond_wait(&db->wake, &db->lock);
 	}
-	more = *ret_end > db->finished || db->contracts.due || (db->check_due && !db->stop_by_ns);
+	more = *ret_end > db->finished || has_lists_due(db) || (db->check_due && !db->stop_by_ns);
 	pthread_mutex_unlock(&db->lock);
 	return more;
 }
@@ -475,6 +492,101 @@ static void write_contracts(struct db *db)
 	restore_contracts(db, text, rc, again, message);
 }
 
+/* --- the thread: the audit log --- */
+
+/* Returns the first of *ret_n rows. They stay in the list until finish_audit(). */
+static const struct audit_row *find_audit(struct db *db, size_t *ret_n)
+{
+	const struct audit_row *first;
+
+	pthread_mutex_lock(&db->lock);
+	first = db->audit.first;
+	*ret_n = (size_t)(db->audit.added - db->audit.written);
+	pthread_mutex_unlock(&db->lock);
+	return first;
+}
+
+/* Removes the @n oldest rows, which are written. */
+static void finish_audit(struct db *db, size_t n, int rc, bool again, const char *message)
+{
+	pthread_mutex_lock(&db->lock);
+	for (size_t i = 0; i < n; i++) {
+		struct audit_row *row = db->audit.first;
+
+		db->audit.first = row->next;
+		free(row);
+	}
+	if (!db->audit.first)
+		db->audit.end = &db->audit.first;
+	db->audit.written += n;
+	db->audit.due = db->audit.first && (rc == SQLITE_OK || again);
+	db->stats.written += n;
+	if (!again) {
+		db->stats.errors += rc != SQLITE_OK;
+		db->stats.last_error = rc & 0xff;
+		snprintf(db->stats.last_message, sizeof(db->stats.last_message), "%s", message);
+	}
+	pthread_cond_broadcast(&db->rest);
+	pthread_mutex_unlock(&db->lock);
+}
+
+static int write_rows(struct db *db, const struct audit_row *row, size_t n)
+{
+	int rc = store_write(db->store, RECORD_AUDIT, &row->row);
+
+	while (rc == SQLITE_OK && --n > 0) { /* the loop may be adding a row after the last one */
+		row = row->next;
+		rc = store_write(db->store, RECORD_AUDIT, &row->row);
+	}
+	return rc == SQLITE_OK ? store_commit(db->store) : rc;
+}
+
+/* Ends a failed transaction. */
+static void fail_audit(struct db *db, int rc, const char *message)
+{
+	bool usable;
+
+	if (note_damage(db, rc, message))
+		return;
+	usable = store_rollback(db->store) == SQLITE_OK && connection_survives(rc);
+	if (!usable)
+		db->store = store_close(db->store);
+}
+
+/*
+ * Writes the rows of the audit log in a transaction of their own, which is on disk when it ends:
+ * the contracts file then no longer contains the rows. After a failure they are written again with
+ * the next records.
+ */
+static void write_audit(struct db *db)
+{
+	char message[DB_MESSAGE_MAX] = "";
+	bool again = false, begun = false;
+	size_t n;
+	const struct audit_row *first = find_audit(db, &n);
+	int rc;
+
+	if (n == 0)
+		return;
+	rc = reopen(db, message);
+	if (rc == SQLITE_OK) {
+		rc = store_set_durable(db->store, true);
+		rc = rc == SQLITE_OK ? store_begin(db->store) : rc;
+		begun = rc == SQLITE_OK;
+		if (begun)
+			rc = write_rows(db, first, n);
+		if (rc != SQLITE_OK)
+			snprintf(message, sizeof(message), "%.127s", store_message(db->store));
+	}
+	if ((rc & 0xff) == SQLITE_BUSY && !begun)
+		again = wait_for_lock(db, message);
+	else if (rc != SQLITE_OK && db->store)
+		fail_audit(db, rc, message);
+	if (db->store && !db->damage[0])
+		(void)store_set_durable(db->store, false);
+	finish_audit(db, rc == SQLITE_OK ? n : 0, rc, again, message);
+}
+
 /* --- the thread: damage --- */
 
 static void check_file(struct db *db)
@@ -515,6 +627,12 @@ static void list_damaged(struct db *db)
 /* Frees @db without its store. */
 static void destroy(struct db *db)
 {
+	struct audit_row *row;
+
+	while ((row = db->audit.first)) {
+		db->audit.first = row->next;
+		free(row);
+	}
 	free(db->contracts.text);
 	queue_fini(&db->queue);
 	pthread_cond_destroy(&db->rest);
@@ -537,6 +655,7 @@ static void *run_thread(void *arg)
 		if (end > db->finished)
 			write_batch(db, end);
 		write_contracts(db);
+		write_audit(db);
 		check_on_request(db);
 		list_damaged(db);
 	}
@@ -570,6 +689,7 @@ static struct db *create(const char *path, const struct db_retention *retention)
 
 	db->retention = *retention;
 	db->path = xstrdup(path);
+	db->audit.end = &db->audit.first;
 	queue_init(&db->queue);
 	(void)pthread_mutex_init(&db->lock, NULL);
 	init_cond(&db->wake);
@@ -617,6 +737,7 @@ struct db *db_close_within(struct db *db, uint64_t max_ns)
 	pthread_mutex_lock(&db->lock);
 	db->stop_by_ns = deadline_ns;
 	db->contracts.due = db->contracts.due || (db->contracts.text && !db->contracts.written);
+	db->audit.due = db->audit.first;
 	pthread_cond_signal(&db->wake);
 	/*
 	 * Wait one second longer than the deadline, so that the thread can drop the remaining
@@ -701,7 +822,6 @@ APPEND(cap_write, CAP_WRITE)
 APPEND(ledger, LEDGER)
 APPEND(ledger_gpu, LEDGER_GPU)
 APPEND(price, PRICE)
-APPEND(audit, AUDIT)
 
 int db_append_samples(struct db *db, const struct db_gpu_sample *gpu, const struct db_sample *vgpus,
 		      int n)
@@ -761,6 +881,36 @@ void db_save_contracts(struct db *db, int64_t revision, const char *text)
 	pthread_mutex_unlock(&db->lock);
 }
 
+int db_add_audit(struct db *db, const struct db_audit *row, uint64_t *ret_number)
+{
+	struct audit_row *added;
+
+	if (!record_valid(RECORD_AUDIT, row))
+		return -EINVAL;
+	added = xmalloc(sizeof(*added));
+	added->row = *row;
+	added->next = NULL;
+	pthread_mutex_lock(&db->lock);
+	*db->audit.end = added;
+	db->audit.end = &added->next;
+	*ret_number = ++db->audit.added;
+	db->audit.due = true;
+	db->stats.appended++;
+	pthread_cond_signal(&db->wake);
+	pthread_mutex_unlock(&db->lock);
+	return 0;
+}
+
+uint64_t db_audit_written(struct db *db)
+{
+	uint64_t written;
+
+	pthread_mutex_lock(&db->lock);
+	written = db->audit.written;
+	pthread_mutex_unlock(&db->lock);
+	return written;
+}
+
 void db_check(struct db *db)
 {
 	pthread_mutex_lock(&db->lock);
@@ -784,7 +934,8 @@ void db_stats(struct db *db, struct db_stats *ret_stats)
 {
 	pthread_mutex_lock(&db->lock);
 	*ret_stats = db->stats;
-	ret_stats->queued = (int)(db->accepted - db->finished);
+	ret_stats->queued =
+		(int)(db->accepted - db->finished + db->audit.added - db->audit.written);
 	pthread_mutex_unlock(&db->lock);
 }
 
@@ -800,16 +951,16 @@ static bool flush_until(struct db *db, uint64_t deadline_ns)
 	pthread_mutex_lock(&db->lock);
 	end = db->accepted;
 	db->flush_to = end;
-	if (db->finished < end || db->contracts.due)
+	if (db->finished < end || has_lists_due(db))
 		pthread_cond_signal(&db->wake);
-	while ((db->finished < end || (db->contracts.due && deadline_ns == 0)) &&
+	while ((db->finished < end || db->audit.due || (db->contracts.due && deadline_ns == 0)) &&
 	       (deadline_ns == 0 || now_ns() < deadline_ns)) {
 		if (deadline_ns > 0)
 			wait_until(db, &db->rest, deadline_ns);
 		else
 			pthread_cond_wait(&db->rest, &db->lock);
 	}
-	done = db->finished >= end;
+	done = db->finished >= end && !db->audit.due;
 	pthread_mutex_unlock(&db->lock);
 	return done;
 }

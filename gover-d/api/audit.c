@@ -14,10 +14,11 @@
 #include "gover-d/alert/alerts.h"
 #include "gover-d/api/audit.h"
 #include "gover-d/api/resource.h"
+#include "gover-d/change/change.h"
 #include "gover-d/config/config.h"
 #include "gover-d/record/encode.h"
-#include "gover-d/record/history.h"
 #include "gover-d/sale/offers.h"
+#include "gover-d/store/save.h"
 #include "gover-d/util/log.h"
 
 /* --- audited resources --- */
@@ -198,28 +199,36 @@ struct api_audit {
 	struct db_audit row;
 };
 
-static void keep_row(struct db *db, const struct db_audit *row)
+/* A row of a change that was made is in the list since the change was accepted. */
+static void end_row(struct api_audit *audit)
 {
+	struct store *store = audit->api->changes->store;
+	struct db_audit *row = &audit->row;
+
 	log_notice("%s (%s): %s %s: %d", row->who, row->origin, row->method, row->path,
 		   row->status);
-	if (!db || db_append_audit(db, row) < 0)
+	/* Rows without a change leave half of the list to changes. */
+	if (row->id == 0 && store->audit.n < AUDIT_ROWS_MAX / 2)
+		audit_rows_add(&store->audit, row);
+	if (row->id == 0)
 		log_warning("audit row: not stored in the history (before: %s, after: %s)",
 			    row->before_json, row->after_json);
 	else
-		db_commit(db); /* write the row to disk immediately, not at the end of the tick */
+		audit_rows_end(&store->audit, row, store->recorder->history.db);
 }
 
 void api_audit_begin(struct api *api, struct api_request *request)
 {
 	struct api_audit *audit = xcalloc(1, sizeof(*audit));
 	const char *id = id_of(request);
+	int64_t now_ms = clock_now().wall_ms;
 
 	audit->api = api;
 	audit->audited = find_audited(request->path);
 	snprintf(audit->id, sizeof(audit->id), "%s", id ? id : "");
 	if (audit->audited)
 		audit->before = look(api, audit->audited, audit->id);
-	audit->row.ts_ms = clock_now().wall_ms;
+	audit->row.ts_ms = now_ms < 0 ? 0 : now_ms; /* a clock before 1970 is not set */
 	memcpy(audit->row.who, request->principal.name, sizeof(request->principal.name));
 	memcpy(audit->row.origin, request->principal.from, sizeof(request->principal.from));
 	snprintf(audit->row.method, sizeof(audit->row.method), "%s", request->method);
@@ -234,6 +243,39 @@ struct api_audit *api_audit_take(struct api_request *request)
 
 	request->audit = NULL;
 	return audit;
+}
+
+/* Returns a copy of the members of @object that @body contains; without a body, of all members. */
+static json_t *copy_members(json_t *object, json_t *body)
+{
+	const char *name;
+	json_t *copy, *value;
+
+	if (!object || !body)
+		return json_copy(object); /* NULL for NULL */
+	copy = json_object();
+	json_object_foreach (body, name, value) {
+		json_t *member = json_object_get(object, name);
+
+		if (member)
+			json_object_set(copy, name, member);
+	}
+	return copy;
+}
+
+struct db_audit *api_audit_plan(struct api_audit *audit)
+{
+	json_t *before, *after;
+
+	if (!audit)
+		return NULL;
+	before = copy_members(audit->before, audit->body);
+	after = json_copy(audit->body);
+	write_text(before, audit->row.before_json, sizeof(audit->row.before_json));
+	write_text(after, audit->row.after_json, sizeof(audit->row.after_json));
+	json_decref(before);
+	json_decref(after);
+	return &audit->row;
 }
 
 /* Returns the state after the request: of the resource, or else the body of the request. */
@@ -256,7 +298,9 @@ void api_audit_end(struct api_audit *audit, unsigned int status, bool changed)
 	api_audit_differ(audit->before, state_after(audit, changed), row->before_json,
 			 row->after_json, sizeof(row->before_json));
 	if (changed || status == 507)
-		keep_row(audit->api->view->history->db, row);
+		end_row(audit);
+	else if (row->id > 0)
+		audit_rows_remove(&audit->api->changes->store->audit, row->id);
 	json_decref(audit->body);
 	free(audit);
 }

@@ -2,7 +2,7 @@
 /*
  * The audit log: one row for each request that changed something, with the values of the changed
  * fields before and after the request. Each row is also logged. A row never contains the secret
- * text of a token. If the queue of the history is full, the row is only logged.
+ * text of a token. The row is stored with the change (store/audit-rows.h).
  */
 #ifndef GOVER_D_API_AUDIT_H
 #define GOVER_D_API_AUDIT_H
@@ -16,6 +16,12 @@
 void api_audit_begin(struct api *api, struct api_request *request);
 /* Returns the audit of @request, which the caller must end; NULL: there is none. */
 struct api_audit *api_audit_take(struct api_request *request);
+/*
+ * Returns the row of @audit to be stored with the change, as long as its result is not known: it
+ * contains the body of the request, and of the resource before the change those members that are in
+ * the body. NULL: @audit is NULL.
+ */
+struct db_audit *api_audit_plan(struct api_audit *audit);
 /*
  * Ends @audit, which may be NULL. Writes its row if the request has @changed something or if
  * @status is 507. @status 0: the client disconnected before the reply.

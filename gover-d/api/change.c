@@ -73,6 +73,7 @@ struct change_done api_change_done(struct api_change *change)
 		.call = ended,
 		.userdata = change,
 		.ret_conflict = &change->conflict,
+		.audit = api_audit_plan(change->audit),
 	};
 }
 

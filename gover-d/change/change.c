@@ -67,6 +67,10 @@ static void taken_back(void *userdata, int result)
 static void refuse(struct change *change, int result)
 {
 	change->result = result;
+	if (change->done.audit) { /* the file without the change is without its row too */
+		audit_rows_remove(&change->changes->store->audit, change->done.audit->id);
+		change->done.audit->id = 0;
+	}
 	save_contracts(change->changes->store,
 		       &(struct save_request){.done = taken_back, .userdata = change});
 }
@@ -108,6 +112,24 @@ static int amend(const void *userdata, struct contracts *contracts)
 	return change->kind->amend(change, contracts);
 }
 
+/* All saves from now on contain the row. A dry run changes nothing, so its rows may be lost. */
+static int add_audit(const struct changes *changes, struct db_audit *row, struct err *reterr)
+{
+	struct audit_rows *rows = &changes->store->audit;
+
+	if (!row)
+		return 0;
+	audit_rows_drop_written(rows, changes->recorder->history.db);
+	if (audit_rows_full(rows) && !changes->settings->dry_run)
+		return err_condition(reterr, CONTROL_E_NOT_STORED,
+				     "%s: %d rows of the audit log cannot be written, so nothing "
+				     "was changed: repair the history (alert history_failing)",
+				     changes->recorder->history.path, AUDIT_ROWS_MAX);
+	if (!audit_rows_full(rows))
+		audit_rows_add(rows, row);
+	return 0;
+}
+
 static void accept(struct changes *changes, struct change *change)
 {
 	change->next = changes->list;
@@ -136,6 +158,8 @@ int change_begin(struct changes *changes, struct change *change, struct change_d
 	}
 	if (r == 0 && changes->settings->dry_run)
 		r = change->kind->apply(changes, change, reterr);
+	if (r == 0)
+		r = add_audit(changes, done.audit, reterr);
 	if (r == 0)
 		accept(changes, change);
 	else

@@ -57,6 +57,13 @@ struct change_done {
 	void *userdata;
 	/* set if the change is not accepted because of a conflict; may be NULL */
 	struct change_subject *ret_conflict;
+	/*
+	 * The row of the audit log, owned by the caller; NULL: none. If the change is accepted, the
+	 * row gets an id and is stored with the change. When the change has ended, the caller
+	 * passes the final row to audit_rows_end(), or removes it. The id is 0 if the row was not
+	 * added, or if it is removed because the change was refused.
+	 */
+	struct db_audit *audit;
 };
 
 /* The functions of one kind of change. Results are as in model/error.h. */
@@ -90,8 +97,9 @@ struct change {
 /*
  * Begins @change, which must come from malloc() and is then owned by @changes. Returns 0 if the
  * change is accepted; @done is then called once, possibly before this function returns. Otherwise
- * frees the change, and returns the result of plan(), or -EBUSY: a change that conflicts is in
- * progress. A dry run stores nothing.
+ * frees the change, and returns the result of plan(), -EBUSY: a change that conflicts is in
+ * progress, or CONTROL_E_NOT_STORED: the history does not write the rows of the audit log. A dry
+ * run stores nothing.
  */
 int change_begin(struct changes *changes, struct change *change, struct change_done done,
 		 struct err *reterr);

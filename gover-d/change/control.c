@@ -522,7 +522,7 @@ static int apply_migration(struct changes *changes, struct change *change, struc
 	return 0;
 }
 
-/* The file contains no fact about a migration. */
+/* The file contains no fact about a migration, only the row of the audit log. */
 static int amend_nothing(const struct change *change, struct contracts *contracts)
 {
 	(void)change, (void)contracts;
@@ -544,4 +544,23 @@ int control_fleet_migration(struct changes *changes, const char *id,
 	c->migration = *migration;
 	c->now = now;
 	return change_begin(changes, &c->change, done, reterr);
+}
+
+/* --- changes of other files --- */
+
+static int plan_nothing(struct changes *changes, struct change *change, struct err *reterr)
+{
+	(void)changes, (void)change, (void)reterr;
+	return 0;
+}
+
+static const struct change_kind audit_kind = {
+	.plan = plan_nothing, .amend = amend_nothing, .apply = plan_nothing};
+
+int control_store_audit(struct changes *changes, struct change_done done, struct err *reterr)
+{
+	struct change *change = xcalloc(1, sizeof(*change));
+
+	change->kind = &audit_kind;
+	return change_begin(changes, change, done, reterr);
 }

@@ -101,6 +101,12 @@ int control_silence_add(struct changes *changes, const struct db_silence *silenc
 int control_silence_remove(struct changes *changes, int64_t silence, struct change_done done,
 			   struct err *reterr);
 
+/*
+ * Stores the row of the audit log of a change that is made in another file, before it is made. The
+ * contracts file contains no other trace of this change.
+ */
+int control_store_audit(struct changes *changes, struct change_done done, struct err *reterr);
+
 /* Reports of gover-fleet. They are facts in memory, so the contracts file does not contain them. */
 
 /* PUT /v1/fleet: replaces the last report. It has ended when the function returns. */

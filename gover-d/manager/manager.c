@@ -114,10 +114,14 @@ static struct db_last_ids find_last_ids(struct manager *m, struct db_reader *rea
 	if (contracts->head.revision == 0 &&
 	    (r < 0 || m->caps.contracts_lost || m->recorder.history.damaged))
 		saved.decision = saved.alert = saved.offer = clock_now().wall_ms / 1000;
+	/* a file of an earlier release has no id of the audit log */
+	if (r < 0 && saved.audit == 0)
+		saved.audit = clock_now().wall_ms / 1000;
 	return (struct db_last_ids){
 		.decision = larger(last.decision, saved.decision),
 		.alert = larger(last.alert, saved.alert),
 		.offer = larger(last.offer, saved.offer),
+		.audit = larger(last.audit, saved.audit),
 	};
 }
 
@@ -172,6 +176,9 @@ static void load_state(struct manager *m, struct db_reader *reader,
 		log_warning("%s, ignoring", err.msg);
 	load_holds(&m->store, contracts->operator_state, clock_now());
 	decisions_continue_after(recorder->decisions, last.decision);
+	m->store.audit.last_id = larger(m->store.audit.last_id, last.audit);
+	if (recorder->history.db)
+		audit_rows_pass(&m->store.audit, recorder->history.db);
 	if (recorder->history.damaged && recorder->silences.last_id == 0)
 		recorder->silences.last_id = clock_now().wall_ms / 1000; /* as in find_last_ids() */
 	settings_apply(&m->store.settings);
@@ -215,6 +222,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 	if (!m->recorder.history.db)
 		history_retry_open(&m->recorder.history, &m->store.settings.config.retention,
 				   m->queries, now);
+	audit_rows_drop_written(&m->store.audit, m->recorder.history.db);
 	if (save_is_due(&m->store))
 		save_tick(&m->store);
 	memory_tick(&m->memory, now.mono_ns);
@@ -322,6 +330,7 @@ static void on_history_opened(void *userdata)
 	ledger_store_prices(&m->tick);
 	history_store_all(&m->recorder.history, m->recorder.alerts, &m->recorder.silences,
 			  m->sales.offers);
+	audit_rows_pass(&m->store.audit, m->recorder.history.db);
 	save_soon(&m->store); /* the new database needs the contracts too */
 }
 
@@ -517,6 +526,7 @@ struct manager *manager_free(struct manager *m)
 	json_decref(m->store.settings.live);
 	json_decref(m->store.settings.restart_keys);
 	sale_keys_fini(&m->store.keys);
+	audit_rows_fini(&m->store.audit);
 	db_close(m->recorder.history.db);
 	sd_event_unref(m->event);
 	if (m->lock_fd >= 0)

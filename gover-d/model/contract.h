@@ -81,7 +81,7 @@ struct contract_field {
  * FIELD(name in the code, member of struct contract, name in JSON, JSON_DECODE_kind, min, max,
  *       since, uses, option, argument of the option, help of the option)
  * Fields are printed in the order of the rows; no format depends on that order. A new row with
- * CONTRACT_IN_FILE needs a @since one above the present version of the contracts file, 11.
+ * CONTRACT_IN_FILE needs a @since one above the present version of the contracts file, 12.
  */
 #define CONTRACT_FIELDS(FIELD)                                                                    \
 	FIELD(ID, id, "id", ID, 0, 0, 1,                                                          \

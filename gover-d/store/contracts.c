@@ -41,6 +41,7 @@ static const struct {
 	{"withdrawn", 6},
 	{"held_offers", OPERATOR_HOLDS_SINCE},
 	{"keys", SALE_KEYS_SINCE},
+	{"audit", AUDIT_ROWS_SINCE},
 };
 
 /* Returns the version of the format, which grows with each new member or field of a contract. */
@@ -97,12 +98,13 @@ char *contracts_encode(const struct contracts *contracts)
 	json_object_set_new(root, "version", json_integer(contracts_version()));
 	json_object_set_new(root, "revision", json_integer(contracts->head.revision));
 	json_object_set_new(root, "ids",
-			    json_pack("{s:I, s:I, s:I}", "decision", (json_int_t)ids->decision,
+			    json_pack("{s:I, s:I, s:I, s:I}", "decision", (json_int_t)ids->decision,
 				      "alert", (json_int_t)ids->alert, "offer",
-				      (json_int_t)ids->offer));
+				      (json_int_t)ids->offer, "audit", (json_int_t)ids->audit));
 	json_object_set_new(root, "gpus", encode_gpus(contracts));
 	json_object_set_new(root, "vgpus", encode_vgpus(contracts));
 	sale_keys_encode(&contracts->keys, root);
+	audit_rows_encode(&contracts->audit, root);
 	operator_state_encode(contracts->operator_state, root);
 	text = json_dumps(root, JSON_INDENT(1));
 	json_decref(root);
@@ -225,6 +227,8 @@ static const struct json_decode_field migrations_fields[] = {
 #define IDS_AT(member) offsetof(struct db_last_ids, member)
 
 static const struct json_decode_field ids_fields[] = {
+	{"audit", JSON_DECODE_INT64, 0, EXACT_MAX, IDS_AT(audit),
+	 1 << 3}, /* since AUDIT_ROWS_SINCE */
 	{"decision", JSON_DECODE_INT64, 0, EXACT_MAX, IDS_AT(decision), 1 << 0},
 	{"alert", JSON_DECODE_INT64, 0, EXACT_MAX, IDS_AT(alert), 1 << 1},
 	{"offer", JSON_DECODE_INT64, 0, EXACT_MAX, IDS_AT(offer), 1 << 2},
@@ -381,14 +385,16 @@ static int check_members(json_t *root, int version, struct err *reterr)
 	return 0;
 }
 
-static int decode_head(json_t *root, struct contracts_head *head, struct err *reterr)
+static int decode_head(json_t *root, int version, struct contracts_head *head, struct err *reterr)
 {
+	const struct json_decode_field *fields =
+		version >= AUDIT_ROWS_SINCE ? ids_fields : ids_fields + 1;
 	json_t *revision = json_object_get(root, "revision");
 	int r;
 
 	if (!json_is_integer(revision) || json_integer_value(revision) < 0)
 		return err_fail(reterr, EINVAL, "revision: required (allowed: a whole number)");
-	r = json_decode_member(root, "ids", ids_fields, &head->ids, reterr);
+	r = json_decode_member(root, "ids", fields, &head->ids, reterr);
 	if (r < 0)
 		return r;
 	head->revision = json_integer_value(revision);
@@ -451,7 +457,7 @@ static int decode(json_t *root, struct contracts *contracts, struct err *reterr)
 	if (r >= 0)
 		r = check_members(root, file.version, reterr);
 	if (r >= 0 && file.version >= 2)
-		r = decode_head(root, &contracts->head, reterr);
+		r = decode_head(root, file.version, &contracts->head, reterr);
 	if (r >= 0 && file.version >= OPERATOR_SINCE)
 		r = operator_state_decode(root, file.version, &contracts->operator_state, reterr);
 	if (r >= 0)
@@ -460,6 +466,8 @@ static int decode(json_t *root, struct contracts *contracts, struct err *reterr)
 		r = decode_vgpus(root, &file, reterr);
 	if (r >= 0 && file.version >= SALE_KEYS_SINCE)
 		r = sale_keys_decode(root, &contracts->keys, reterr);
+	if (r >= 0 && file.version >= AUDIT_ROWS_SINCE)
+		r = audit_rows_decode(root, &contracts->audit, reterr);
 	return r < 0 ? r : check_duplicates(contracts, reterr);
 }
 
@@ -505,5 +513,6 @@ void contracts_fini(struct contracts *contracts)
 	contracts->vgpus = NULL;
 	contracts->n_vgpus = 0;
 	sale_keys_fini(&contracts->keys);
+	audit_rows_fini(&contracts->audit);
 	contracts->operator_state = operator_state_free(contracts->operator_state);
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The contracts file: contracts, idempotency keys, operator holds, GPU modes, the policy's estimate
- * of migrations, and the operator's state in one JSON file that is replaced atomically. It is not
- * part of the database, so that no change of a client is lost if the database is lost.
+ * of migrations, the operator's state, and audit rows that the history does not have yet, in one
+ * JSON file that is replaced atomically. It is not part of the database, so that no change of a
+ * client is lost if the database is lost.
  */
 #ifndef GOVER_D_STORE_CONTRACTS_H
 #define GOVER_D_STORE_CONTRACTS_H
 
 #include "db/db.h"
 #include "gover-d/model/host.h"
+#include "gover-d/store/audit-rows.h"
 #include "gover-d/store/operator-state.h"
 #include "gover-d/store/sale-keys.h"
 #include "policy/qos/moving.h"
@@ -43,6 +45,7 @@ struct contracts {
 	} gpus[GPUS_MAX];
 	int n_gpus;
 	struct sale_keys keys;
+	struct audit_rows audit;
 	/* owned; NULL: an earlier release wrote the file, which contains no such state */
 	struct operator_state *operator_state;
 };

@@ -244,6 +244,8 @@ int load_contracts(struct store *store, const struct cap_journal *journal, struc
 	store->revision = ret_loaded->contracts.head.revision;
 	store->keys = ret_loaded->contracts.keys;
 	ret_loaded->contracts.keys = (struct sale_keys){.n = 0};
+	store->audit = ret_loaded->contracts.audit;
+	ret_loaded->contracts.audit = (struct audit_rows){.n = 0};
 	return 0;
 }
 

@@ -105,6 +105,7 @@ static struct db_last_ids last_ids(const struct store *store)
 		.decision = decisions_last_id(store->recorder->decisions),
 		.alert = alerts_last_id(store->recorder->alerts),
 		.offer = offers_last_id(store->sales->offers),
+		.audit = store->audit.last_id,
 	};
 }
 
@@ -203,9 +204,12 @@ static int make_text(struct store *store, struct save_job *save)
 	save->amended = r > 0;
 	contracts.head = (struct contracts_head){
 		.revision = now_ms > store->revision ? now_ms : store->revision + 1,
-		.ids = {last.decision + ahead, last.alert + ahead, last.offer + ahead},
+		.ids = {last.decision + ahead, last.alert + ahead, last.offer + ahead,
+			last.audit + ahead},
 	};
+	contracts.audit = store->audit;
 	save->text = contracts_encode(&contracts);
+	contracts.audit = (struct audit_rows){.n = 0}; /* the store keeps the rows */
 	store->revision = save->revision = contracts.head.revision;
 	store->ids_saved = contracts.head.ids;
 	contracts_fini(&contracts);
@@ -265,7 +269,8 @@ static bool ids_run_out(const struct store *store)
 
 	return last.decision > store->ids_saved.decision - IDS_AHEAD / 2 ||
 	       last.alert > store->ids_saved.alert - IDS_AHEAD / 2 ||
-	       last.offer > store->ids_saved.offer - IDS_AHEAD / 2;
+	       last.offer > store->ids_saved.offer - IDS_AHEAD / 2 ||
+	       last.audit > store->ids_saved.audit - IDS_AHEAD / 2;
 }
 
 void save_tick(struct store *store)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Saves what is in force: contracts, idempotency keys, holds, GPU modes and the operator's state;
- * and the changes that wait for this save. The event loop encodes the text, and the worker writes
- * the file. At most one job runs; later changes are written by the next job.
+ * the audit rows that the history does not have; and the changes that wait for this save. The event
+ * loop encodes the text, and the worker writes the file. At most one job runs; later changes are
+ * written by the next job.
  */
 #ifndef GOVER_D_STORE_SAVE_H
 #define GOVER_D_STORE_SAVE_H
@@ -20,6 +21,7 @@ struct worker;
 struct store {
 	struct settings settings;
 	struct sale_keys keys; /* of the sales in force */
+	struct audit_rows audit;
 	struct recorder *recorder;
 	const struct sales *sales;
 	const struct host *host;

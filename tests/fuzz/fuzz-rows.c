@@ -312,6 +312,7 @@ static void check_state(struct manager *m, struct instant now)
 	FUZZ_CHECK(alerts_last_id(m->recorder.alerts) < ID_LARGEST);
 	FUZZ_CHECK(offers_last_id(m->sales.offers) < ID_LARGEST);
 	FUZZ_CHECK(m->recorder.silences.last_id < ID_LARGEST);
+	FUZZ_CHECK(m->store.audit.last_id < ID_LARGEST);
 }
 
 static void load(struct manager *m, struct db_reader *reader)
@@ -331,11 +332,15 @@ static void load(struct manager *m, struct db_reader *reader)
 	load_operator_state(&m->store, NULL);
 	(void)load_history(&m->store, reader, NULL, &err);
 	decisions_continue_after(m->recorder.decisions, last.decision);
+	if (m->store.audit.last_id < last.audit)
+		m->store.audit.last_id = last.audit;
 	check_state(m, now);
 	decisions_free(m->recorder.decisions);
 	alerts_free(m->recorder.alerts);
 	offers_free(m->sales.offers);
 	json_decref(m->store.settings.live);
+	sale_keys_fini(&m->store.keys);
+	audit_rows_fini(&m->store.audit);
 }
 
 /* Opens an empty cap journal, which has no vGPU whose contract can be missing. */

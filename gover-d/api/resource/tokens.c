@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Routes of tokens. A change is made in a copy of the tokens, which replaces them once it is on
- * disk. The text of a new token is sent once.
+ * disk. The row of the audit log is stored before: after a crash in between, there can be a row of
+ * a change that was not made, but no change without a row. The text of a new token is sent once.
  */
 #include <errno.h>
 #include <limits.h>
@@ -17,6 +18,7 @@
 #include "gover-d/api/resource/routes.h"
 #include "gover-d/api/serve.h"
 #include "gover-d/auth/tokens.h"
+#include "gover-d/change/control.h"
 #include "gover-d/util/json.h"
 #include "gover-d/util/log.h"
 #include "gover-d/util/worker.h"
@@ -29,6 +31,7 @@ struct token_job {
 	struct worker_job job; /* must be the first member: the worker passes it to the callbacks */
 	struct api *api;
 	struct api_change *change;
+	struct change_done done;    /* of @change */
 	struct tokens *planned;	    /* owned: the tokens after the change */
 	char path[PATH_MAX], *text; /* tokens.json and its new contents */
 	int result;
@@ -94,20 +97,28 @@ static void reply_created(struct api *api, struct api_request *request)
 		 request->change->id);
 }
 
-static void end_change(struct api_change *change, int result, const char *path)
+/* Ends the change and frees @save. */
+static void end_job(struct token_job *save, int result, const struct err *err)
 {
-	struct change_done done = api_change_done(change);
-	char *secret = change->text;
-	struct err err = {""};
+	struct change_done done = save->done;
+	char *secret = save->change->text;
 
-	if (result < 0)
-		result = err_condition(&err, CONTROL_E_NOT_STORED,
-				       "%s cannot be written (%s): nothing was changed", path,
-				       strerror(-result));
-	done.call(done.userdata, result, &err);
+	save->api->saving_tokens = false;
+	free_job(save);
+	done.call(done.userdata, result, err);
 	if (secret)
 		explicit_bzero(secret, strlen(secret));
 	free(secret);
+}
+
+static void end_unwritten(struct token_job *save, int error)
+{
+	struct err err = {""};
+	int r = err_condition(&err, CONTROL_E_NOT_STORED,
+			      "%s cannot be written (%s): nothing was changed", save->path,
+			      strerror(-error));
+
+	end_job(save, r, &err);
 }
 
 static void done(struct worker_job *job)
@@ -115,15 +126,29 @@ static void done(struct worker_job *job)
 	struct token_job *save = (struct token_job *)job;
 	struct api *api = save->api;
 
-	api->saving_tokens = false;
 	if (save->result < 0) {
 		log_error("%s: cannot be written: %s", save->path, strerror(-save->result));
-	} else {
-		tokens_assign(authn_tokens(api->authn), save->planned);
-		api_events_end_invalid(api);
+		end_unwritten(save, save->result);
+		return;
 	}
-	end_change(save->change, save->result, save->path);
-	free_job(save);
+	tokens_assign(authn_tokens(api->authn), save->planned);
+	api_events_end_invalid(api);
+	end_job(save, 0, &(struct err){""});
+}
+
+/* The row of the audit log is stored, or cannot be stored. */
+static void write_tokens(void *userdata, int result, const struct err *err)
+{
+	struct token_job *save = userdata;
+	int r;
+
+	if (result != 0) {
+		end_job(save, result, err);
+		return;
+	}
+	r = worker_submit(save->api->view->saver, &save->job);
+	if (r < 0)
+		end_unwritten(save, r);
 }
 
 /* Returns a job with a copy of the tokens, for the caller to change. */
@@ -140,19 +165,24 @@ static struct token_job *new_job(struct api *api)
 	return save;
 }
 
-/* Writes the tokens of @save to disk, makes the change and replies. Takes over @save. */
+/* Stores the row of the audit log, then the tokens, makes the change and replies. Takes over @save.
+ */
 static void save_tokens(struct token_job *save, struct api_change *change)
 {
+	struct err err = {""};
 	int r;
 
 	save->change = change;
+	save->done = api_change_done(change);
 	save->text = tokens_encode(save->planned);
-	r = worker_submit(save->api->view->saver, &save->job);
-	save->api->saving_tokens = r == 0;
-	if (r == 0)
-		return;
-	end_change(change, r, save->path);
-	free_job(save);
+	save->api->saving_tokens = true;
+	r = control_store_audit(save->api->changes,
+				(struct change_done){.call = write_tokens,
+						     .userdata = save,
+						     .audit = save->done.audit},
+				&err);
+	if (r != 0)
+		write_tokens(save, r, &err);
 }
 
 /* Checks whether tokens can be changed now. If not, sets or defers the reply and returns false. */

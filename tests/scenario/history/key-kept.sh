@@ -35,12 +35,12 @@ is "a claim with this key is rejected" "$(status)" 422
 # The entry of a vGPU had the key of its sale until version 10 of the file.
 post key-3 b 20
 stop
-gojq '.version = 10 | .keys as $keys | del(.keys) | .vgpus |= map(. as $v | ([$keys[] | select(.vgpu == $v.id)][0]) as $key |
+gojq '.version = 10 | .keys as $keys | del(.keys, .audit, .ids.audit) | .vgpus |= map(. as $v | ([$keys[] | select(.vgpu == $v.id)][0]) as $key |
   .claim_key = $key.key | .claim_body = $key.body)' "$dir/state/contracts.json" >"$dir/older" &&
   cat "$dir/older" >"$dir/state/contracts.json"
 start || exit 1
 again "with a file of version 10"
-is "the file has the newest version, and the keys" "$(gojq -r '"\(.version) \(.keys | length)"' "$dir/state/contracts.json")" "11 2"
+is "the file has the newest version, and the keys" "$(gojq -r '"\(.version) \(.keys | length)"' "$dir/state/contracts.json")" "12 2"
 
 api DELETE /v1/vgpus/a >/dev/null
 for how in "the removal" "a restart" "kill -9"; do

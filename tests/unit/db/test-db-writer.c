@@ -289,6 +289,95 @@ TEST(test_a_cap_write_is_stored_with_its_error)
 		2);
 }
 
+/* --- the audit log --- */
+
+static uint64_t add_row(int64_t id)
+{
+	struct db_audit row = {.id = id, .ts_ms = START_MS, .status = 200};
+	uint64_t number = 0;
+
+	assert_int_equal(db_add_audit(db, &row, &number), 0);
+	return number;
+}
+
+static void wait_written(uint64_t number)
+{
+	for (int i = 0; i < DEADLINE_POLLS && db_audit_written(db) < number; i++)
+		pause_ms(10);
+	assert_int_equal(db_audit_written(db), number);
+}
+
+TEST(test_rows_of_the_audit_log_are_reported_once_they_are_on_disk)
+{
+	struct db_audit row = {.id = 1, .ts_ms = -1};
+	uint64_t number = 7;
+
+	assert_int_equal(db_audit_written(db), 0);
+	assert_int_equal(db_add_audit(db, &row, &number), -EINVAL);
+	assert_int_equal(number, 7);
+	assert_int_equal(add_row(5), 1);
+	assert_int_equal(add_row(3), 2);
+	assert_int_equal(add_row(5), 3); /* not written again */
+	wait_written(3);
+	assert_int_equal(get_sql("SELECT count(*) FROM audit"), 2);
+	assert_int_equal(stats_of().dropped, 0);
+}
+
+TEST(test_rows_of_the_audit_log_outlast_a_lock)
+{
+	sqlite3 *other;
+
+	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(other, "BEGIN EXCLUSIVE", NULL, NULL, NULL), SQLITE_OK);
+	for (int i = 0; i < 600; i++)
+		assert_int_equal(add_row(1 + i), 1 + i);
+	assert_int_equal(db_flush_within(db, 500), -ETIMEDOUT);
+	assert_int_equal(db_audit_written(db), 0);
+	assert_int_equal(stats_of().queued, 600);
+	assert_int_equal(stats_of().last_error, SQLITE_BUSY);
+	assert_int_equal(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(other);
+	wait_written(600);
+	assert_int_equal(get_sql("SELECT count(*) FROM audit"), 600);
+	assert_int_equal(stats_of().dropped, 0);
+	assert_int_equal(stats_of().queued, 0);
+}
+
+/* A table that refuses rows stands for any error other than a lock. */
+TEST(test_rows_of_the_audit_log_are_written_again_after_a_failure)
+{
+	run_sql("CREATE TRIGGER refuse BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no'); "
+		"END");
+	(void)add_row(1);
+	for (int i = 0; i < DEADLINE_POLLS && stats_of().errors == 0; i++)
+		pause_ms(10);
+	assert_int_equal(db_audit_written(db), 0);
+	assert_string_equal(stats_of().last_message, "no");
+	put_decision(START_MS); /* other records are not affected */
+	db_flush(db);
+	assert_int_equal(get_sql("SELECT count(*) FROM decision"), 1);
+	run_sql("DROP TRIGGER refuse");
+	(void)add_row(2);
+	wait_written(2);
+	assert_int_equal(get_sql("SELECT sum(id) FROM audit"), 3);
+}
+
+TEST(test_rows_of_the_audit_log_go_to_a_new_file)
+{
+	sqlite3 *other;
+
+	(void)add_row(1);
+	wait_written(1);
+	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(other, "BEGIN EXCLUSIVE", NULL, NULL, NULL), SQLITE_OK);
+	(void)add_row(2);
+	assert_int_equal(db_flush_within(db, 300), -ETIMEDOUT);
+	assert_int_equal(unlink(path), 0);
+	wait_written(2);
+	sqlite3_close(other);
+	assert_int_equal(get_sql("SELECT sum(id) FROM audit"), 2);
+}
+
 /* --- concurrent reading --- */
 
 static atomic_bool reading_ends;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Part of test-api.h: fake changes of offers, and fake reports of gover-fleet. */
+/* Part of test-api.h: fake changes of offers, of tokens, and fake reports of gover-fleet. */
 #ifndef TESTS_UNIT_API_TEST_API_OFFER_H
 #define TESTS_UNIT_API_TEST_API_OFFER_H
 
@@ -79,6 +79,15 @@ int control_offer_close(struct changes *changes, int64_t id, struct change_done 
 	if (!offers_find(manager->offers, id))
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %d", (int)id);
 	return begin_change(manager, &change, done, reterr);
+}
+
+/* --- tokens --- */
+
+int control_store_audit(struct changes *changes, struct change_done done, struct err *reterr)
+{
+	(void)changes, (void)reterr;
+	done.call(done.userdata, 0, NULL);
+	return 0;
 }
 
 /* --- gover-fleet --- */

@@ -83,7 +83,9 @@ struct manager {
 };
 
 static struct manager *manager;
-static struct changes no_changes; /* no stand-in reads it */
+static struct recorder no_recorder;
+static struct store no_store = {.recorder = &no_recorder}; /* contains the rows of the audit log */
+static struct changes no_changes = {.store = &no_store};
 static struct authn *authn;
 static struct api *api;
 static struct gpu_vgpu device;

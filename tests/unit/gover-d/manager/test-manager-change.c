@@ -144,7 +144,8 @@ TEST(changes_of_different_vgpus_share_a_write)
 		const struct contract values = {.vm = {'v', 'm', (char)('a' + i)}};
 
 		assert_int_equal(control_vgpu_change(&m->changes, ids[i], CONTRACT_VM, &values,
-						     (struct change_done){count_end, &ended, NULL},
+						     (struct change_done){.call = count_end,
+									  .userdata = &ended},
 						     &err),
 				 0);
 	}

@@ -787,12 +787,44 @@ TEST(version_11_has_the_keys)
 	expect_rejected(10, rest, "keys: unknown member");
 }
 
+TEST(version_12_has_the_audit_log)
+{
+	static const struct {
+		const char *text, *word; /* word: NULL: accepted */
+	} rows[] = {
+		{"{\"version\": 12, \"revision\": 9, \"ids\": {\"decision\": 1,"
+		 " \"alert\": 2, \"offer\": 3, \"audit\": 4}, \"gpus\": [], \"vgpus\": []" OPERATOR
+		 ", \"held_offers\": [], \"keys\": [], \"audit\": []}",
+		 NULL},
+		{"{\"version\": 12, \"revision\": 9, \"ids\": {\"decision\": 1,"
+		 " \"alert\": 2, \"offer\": 3}, \"gpus\": [], \"vgpus\": []" OPERATOR
+		 ", \"held_offers\": [], \"keys\": [], \"audit\": []}",
+		 "ids: audit: required"},
+		{"{\"version\": 12, \"revision\": 9, \"ids\": {\"decision\": 1,"
+		 " \"alert\": 2, \"offer\": 3, \"audit\": 4}, \"gpus\": [], \"vgpus\": []" OPERATOR
+		 ", \"held_offers\": [], \"keys\": []}",
+		 "audit: required"},
+		{"{\"version\": 11, \"revision\": 9, \"ids\": {\"decision\": 1,"
+		 " \"alert\": 2, \"offer\": 3}, \"gpus\": [], \"vgpus\": []" OPERATOR
+		 ", \"held_offers\": [], \"keys\": [], \"audit\": []}",
+		 "audit: unknown member"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_int_equal(parse_text(rows[i].text), rows[i].word ? -EINVAL : 0);
+		if (rows[i].word && !strstr(err.msg, rows[i].word))
+			fail_msg("row %zu: %s", i, err.msg);
+		else if (!rows[i].word)
+			assert_int_equal(contracts.head.ids.audit, 4);
+	}
+}
+
 TEST(a_newer_version_is_rejected_with_both_versions)
 {
 	static const char *const texts[] = {
-		"{\"version\": 12, \"gpus\": [], \"vgpus\": []}",
-		"{\"version\": 12, \"gpus\": [], \"vgpus\": [], \"tenants\": {}}",
-		"{\"version\": 12}",
+		"{\"version\": 13, \"gpus\": [], \"vgpus\": []}",
+		"{\"version\": 13, \"gpus\": [], \"vgpus\": [], \"tenants\": {}}",
+		"{\"version\": 13}",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
@@ -800,7 +832,7 @@ TEST(a_newer_version_is_rejected_with_both_versions)
 			contracts_parse(texts[i], strlen(texts[i]), "file", &contracts, &err),
 			-EPROTO);
 		assert_string_equal(err.msg,
-				    "file: version: 12 is not supported (allowed: 1 to 11)");
+				    "file: version: 13 is not supported (allowed: 1 to 12)");
 	}
 }
 
