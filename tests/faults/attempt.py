@@ -166,6 +166,11 @@ class Host:
         self.clients.accepted = []
         self.clients.violations = []
         self.log_at = self.world.log_size()
+        self.audit_at = self.last_row()
+
+    def last_row(self):
+        """The largest id in the audit log; 0: it has no row."""
+        return self.world.get("/v1/audit?limit=1")["next_after"]
 
     def look(self):
         """The Snapshot (None without an answer) and the complaints about it, without those of the ledger at the start."""
@@ -271,6 +276,8 @@ class Host:
         result.complaints += self.clients.violations
         if "audit" not in self.clients.ledger.forgiven:
             missing = list(oracle.audited(self.world, self.clients.accepted, self.log_at))
+            if not {"sale", "silence"} & self.clients.ledger.forgiven:  # the fault does not lose the history
+                missing += oracle.unrecorded(self.world, self.clients.accepted, self.audit_at)
             result.lost += len(missing)
             result.complaints += missing
         if result.complaints:

@@ -178,6 +178,23 @@ def audited(world, accepted, since):
             yield f"audit: no row for {line}"
 
 
+def audit_rows(world, after):
+    """The rows of the audit log above the id @after, and the largest id."""
+    listed = world.get(f"/v1/audit?limit=1000&after={after}")
+    return listed["audit"], listed["next_after"]
+
+
+def unrecorded(world, accepted, after):
+    """Complaints about accepted requests without a row above the id @after. A row without a status counts."""
+    rows = [(row["method"], row["path"], row["status"]) for row in audit_rows(world, after)[0]]
+    for method, target, status in accepted:
+        found = [row for row in ((method, target, status), (method, target, None)) if row in rows]
+        if found:
+            rows.remove(found[0])
+        else:
+            yield f"audit: REST has no row for {method} {target}: {status}"
+
+
 def answers(world):
     """True if REST answers at all."""
     try:
