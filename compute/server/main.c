@@ -56,6 +56,7 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_IN_USE = 3 };
 #define NICENESS	 -10  /* the device waits while the arbiter does not run */
 #define GROUP_TEXT_MAX	 16384
 #define REFUSAL_LOG_NS	 60000000000u
+#define NAMES_NS	 1000000000u /* between two checks of the names of the sockets */
 /*
  * The least time between two turns of the loop. A client can ring at any rate; this bounds the CPU
  * time that it costs the host.
@@ -101,7 +102,12 @@ struct server {
 	struct accelerator *accelerator;
 	int epoll;
 	struct watched own[WATCH_CONNECTION]; /* by their kinds */
-	struct unix_listener clients_name, controls_name;
+	const char *clients_path;
+	char controls_path[UNIX_LISTENER_PATH_MAX + sizeof(COMPUTE_CONTROL_SUFFIX)];
+	/* by WATCH_CLIENTS and WATCH_CONTROLS */
+	struct unix_listener names[WATCH_CONTROLS + 1];
+	struct err name_problems[WATCH_CONTROLS + 1]; /* logged; "": the name is bound */
+	uint64_t names_ns;			      /* time of the next check of the names */
 	uint64_t idle_ns; /* fps_process_clock_ns() when no client waited to be accepted */
 	struct cgroup_host groups;
 	bool has_groups; /* @groups is valid: the host has control groups */
@@ -177,20 +183,86 @@ static void free_ended(struct server *server)
 	}
 }
 
+/* Binds the socket of @kind. */
+static int open_socket(struct server *server, enum watch kind, struct err *reterr)
+{
+	bool controls = kind == WATCH_CONTROLS;
+	int fd = unix_listener_open(controls ? server->controls_path : server->clients_path,
+				    SOCK_SEQPACKET, controls ? 0600 : 0666, BACKLOG,
+				    &server->names[kind], reterr);
+
+	server->own[kind].fd = fd < 0 ? -1 : fd;
+	return fd < 0 ? fd : 0;
+}
+
 static int open_sockets(struct server *server, const struct server_options *options,
 			struct err *reterr)
 {
-	char control[UNIX_LISTENER_PATH_MAX + sizeof(COMPUTE_CONTROL_SUFFIX)];
+	int r;
 
-	(void)snprintf(control, sizeof(control), "%s%s", options->socket, COMPUTE_CONTROL_SUFFIX);
+	(void)snprintf(server->controls_path, sizeof(server->controls_path), "%s%s",
+		       options->socket, COMPUTE_CONTROL_SUFFIX);
+	server->clients_path = options->socket;
 	/* The control socket first: the second arbiter of a device fails before it has clients. */
-	server->own[WATCH_CONTROLS].fd = unix_listener_open(control, SOCK_SEQPACKET, 0600, BACKLOG,
-							    &server->controls_name, reterr);
-	if (server->own[WATCH_CONTROLS].fd < 0)
-		return server->own[WATCH_CONTROLS].fd;
-	server->own[WATCH_CLIENTS].fd = unix_listener_open(options->socket, SOCK_SEQPACKET, 0666,
-							   BACKLOG, &server->clients_name, reterr);
-	return server->own[WATCH_CLIENTS].fd < 0 ? server->own[WATCH_CLIENTS].fd : 0;
+	r = open_socket(server, WATCH_CONTROLS, reterr);
+	return r < 0 ? r : open_socket(server, WATCH_CLIENTS, reterr);
+}
+
+static int watch_again(struct server *server, enum watch kind, struct err *reterr)
+{
+	struct watched *own = &server->own[kind];
+	const char *path = server->names[kind].path;
+	int r = watch(server, own);
+
+	if (r == 0) {
+		syslog(LOG_WARNING, "%s was removed by another program, and made again", path);
+		return 0;
+	}
+	r = err_fail(reterr, -r, "cannot watch %s: %s", path, strerror(-r));
+	unix_listener_remove(&server->names[kind]);
+	cleanup_closep(&own->fd);
+	own->fd = -1;
+	return r;
+}
+
+/* Binds the socket of @kind again if another program has removed its name, or if the last attempt
+ * failed. Returns 0 or a negative errno. */
+static int keep_socket(struct server *server, enum watch kind)
+{
+	struct err *logged = &server->name_problems[kind], problem = {""};
+	struct watched *own = &server->own[kind];
+	int r;
+
+	if (unix_listener_is_lost(&server->names[kind])) {
+		server->names[kind] = (struct unix_listener){.ino = 0};
+		cleanup_closep(&own->fd);
+		own->fd = -1;
+	}
+	if (own->fd >= 0)
+		return 0;
+	if (kind == WATCH_CLIENTS)
+		server->idle_ns = fps_process_clock_ns();
+	r = open_socket(server, kind, &problem);
+	if (r == 0)
+		r = watch_again(server, kind, &problem);
+	if (problem.msg[0] && strcmp(problem.msg, logged->msg) != 0)
+		syslog(LOG_ERR, "%s (tried again every second)", problem.msg);
+	*logged = problem;
+	return r;
+}
+
+/*
+ * Returns -EADDRINUSE if another arbiter has taken the socket for clients: two arbiters of a device
+ * would both give turns. The control socket may belong to an arbiter that is about to end, because
+ * it cannot have this one.
+ */
+static int keep_sockets(struct server *server, uint64_t now_ns)
+{
+	if (now_ns < server->names_ns)
+		return 0;
+	server->names_ns = now_ns + NAMES_NS;
+	(void)keep_socket(server, WATCH_CONTROLS);
+	return keep_socket(server, WATCH_CLIENTS) == -EADDRINUSE ? -EADDRINUSE : 0;
 }
 
 static int open_accelerator(struct server *server, const struct server_options *options,
@@ -217,8 +289,8 @@ static void server_close(struct server *server)
 	if (!server)
 		return;
 	/* The names first: a client that connects again must not find this arbiter. */
-	unix_listener_remove(&server->clients_name);
-	unix_listener_remove(&server->controls_name);
+	unix_listener_remove(&server->names[WATCH_CLIENTS]);
+	unix_listener_remove(&server->names[WATCH_CONTROLS]);
 	for (struct connection *c = server->connections; c; c = c->next)
 		end_connection(server, c);
 	free_ended(server);
@@ -531,10 +603,10 @@ static void arm(const struct server *server, uint64_t at_ns)
 
 	if (server->n_pending > 0 && at_ns == ARBITER_NEVER)
 		at_ns = clock_ns() + HELLO_NS;
-	if (at_ns != ARBITER_NEVER) {
-		when.it_value.tv_sec = (time_t)(at_ns / 1000000000u);
-		when.it_value.tv_nsec = (long)(at_ns % 1000000000u);
-	}
+	if (at_ns > server->names_ns)
+		at_ns = server->names_ns;
+	when.it_value.tv_sec = (time_t)(at_ns / 1000000000u);
+	when.it_value.tv_nsec = (long)(at_ns % 1000000000u);
 	(void)timerfd_settime(server->own[WATCH_TIMER].fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
@@ -557,7 +629,8 @@ static void expire_clients(struct server *server, uint64_t now_ns)
 
 /*
  * Serves until SIGTERM or SIGINT, which must be blocked. Can run in a forked child of the process
- * that opened the server. Returns 0, or a negative errno.
+ * that opened the server. Returns 0, or a negative errno. -EADDRINUSE: another arbiter has taken
+ * the socket.
  */
 static int server_run(struct server *server)
 {
@@ -569,6 +642,7 @@ static int server_run(struct server *server)
 	if (r < 0)
 		return r;
 	claim_resources();
+	server->names_ns = clock_ns() + NAMES_NS;
 	while (running) {
 		int n;
 
@@ -579,6 +653,9 @@ static int server_run(struct server *server)
 		for (int i = 0; i < n; i++)
 			running = handle(server, events[i].data.ptr) && running;
 		now_ns = clock_ns();
+		r = keep_sockets(server, now_ns);
+		if (r < 0)
+			return r;
 		expire_clients(server, now_ns);
 		free_ended(server);
 		next_ns = accelerator_step(server->accelerator, now_ns);
@@ -724,11 +801,14 @@ static int serve(struct server *server, const struct arguments *args)
 	       args->server.discipline ? args->server.discipline->name
 				       : arbiter_disciplines[0].name);
 	r = server_run(server);
-	if (r < 0)
+	if (r == -EADDRINUSE)
+		syslog(LOG_ERR, "%s: another arbiter serves the socket now; this one ends",
+		       args->server.socket);
+	else if (r < 0)
 		syslog(LOG_ERR, "%s: %s", args->server.socket, strerror(-r));
 	else
 		syslog(LOG_INFO, "%s: ended by a signal", args->server.socket);
-	return r < 0 ? EXIT_FAILED : EXIT_DONE;
+	return r == -EADDRINUSE ? EXIT_IN_USE : r < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
 int main(int argc, char *argv[])
