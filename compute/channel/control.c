@@ -4,14 +4,17 @@
  * limit.
  */
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/unix-listener.h"
 #include "compute/channel/control.h"
 #include "compute/channel/message.h"
 
@@ -156,6 +159,16 @@ int compute_control_parse_reply(const void *bytes, size_t size,
 #define LISTS_MAX 4096
 
 /* --- the client --- */
+
+int compute_control_path(const char *socket, char ret_path[COMPUTE_CONTROL_PATH_MAX])
+{
+	char name[PATH_MAX];
+	int n;
+
+	unix_listener_name(socket, name);
+	n = snprintf(ret_path, COMPUTE_CONTROL_PATH_MAX, "%s" COMPUTE_CONTROL_SUFFIX, name);
+	return n < COMPUTE_CONTROL_PATH_MAX ? 0 : -ENAMETOOLONG;
+}
 
 int compute_control_open(struct compute_control *control, const char *path)
 {

@@ -16,8 +16,11 @@
 
 #define COMPUTE_CONTROL_MAGIC	0x51766f67u /* "govQ" */
 #define COMPUTE_CONTROL_VERSION 1u
-/* The path of the control socket is that of the socket for clients with this suffix. */
-#define COMPUTE_CONTROL_SUFFIX ".control"
+/* The default socket for clients, in the folder that containers mount (base/unix-listener.h). */
+#define COMPUTE_SERVED_SOCKET "/run/gover/tenant/compute.sock"
+/* The path of the control socket is the name of the socket for clients with this suffix. */
+#define COMPUTE_CONTROL_SUFFIX	 ".control"
+#define COMPUTE_CONTROL_PATH_MAX 108 /* bytes of the path of a unix socket with its NUL */
 
 #define COMPUTE_ID_MAX		512 /* bytes of a control group path with its NUL */
 #define COMPUTE_TEXT_MAX	64  /* bytes of a name of a device or discipline with its NUL */
@@ -160,6 +163,12 @@ struct compute_control {
 };
 
 #define COMPUTE_CONTROL_NULL ((struct compute_control){.fd = -1})
+
+/*
+ * Writes the path of the control socket that belongs to the socket for clients @socket. It is never
+ * in the folder that containers mount. Returns 0 or -ENAMETOOLONG.
+ */
+int compute_control_path(const char *socket, char ret_path[COMPUTE_CONTROL_PATH_MAX]);
 
 /*
  * Connects to the control socket at @path. Does not wait. Returns 0 or a negative errno: -EAGAIN:

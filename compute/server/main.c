@@ -64,7 +64,7 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_IN_USE = 3 };
 #define GAP_NS 20000
 
 struct server_options {
-	const char *socket; /* path for clients; the control socket has COMPUTE_CONTROL_SUFFIX */
+	const char *socket; /* path for clients; see compute_control_path() */
 	const char *name;   /* of the device */
 	const struct arbiter_discipline *discipline; /* NULL: the default */
 	uint64_t slice_ns;			     /* 0: the default */
@@ -103,7 +103,7 @@ struct server {
 	int epoll;
 	struct watched own[WATCH_CONNECTION]; /* by their kinds */
 	const char *clients_path;
-	char controls_path[UNIX_LISTENER_PATH_MAX + sizeof(COMPUTE_CONTROL_SUFFIX)];
+	char controls_path[COMPUTE_CONTROL_PATH_MAX];
 	/* by WATCH_CLIENTS and WATCH_CONTROLS */
 	struct unix_listener names[WATCH_CONTROLS + 1];
 	struct err name_problems[WATCH_CONTROLS + 1]; /* logged; "": the name is bound */
@@ -186,10 +186,11 @@ static void free_ended(struct server *server)
 /* Binds the socket of @kind. */
 static int open_socket(struct server *server, enum watch kind, struct err *reterr)
 {
-	bool controls = kind == WATCH_CONTROLS;
-	int fd = unix_listener_open(controls ? server->controls_path : server->clients_path,
-				    SOCK_SEQPACKET, controls ? 0600 : 0666, BACKLOG,
-				    &server->names[kind], reterr);
+	struct unix_listener *name = &server->names[kind];
+	int fd = kind == WATCH_CLIENTS ? unix_listener_open_for_programs(server->clients_path,
+									 BACKLOG, name, reterr)
+				       : unix_listener_open(server->controls_path, SOCK_SEQPACKET,
+							    0600, BACKLOG, name, reterr);
 
 	server->own[kind].fd = fd < 0 ? -1 : fd;
 	return fd < 0 ? fd : 0;
@@ -198,10 +199,12 @@ static int open_socket(struct server *server, enum watch kind, struct err *reter
 static int open_sockets(struct server *server, const struct server_options *options,
 			struct err *reterr)
 {
-	int r;
+	int r = compute_control_path(options->socket, server->controls_path);
 
-	(void)snprintf(server->controls_path, sizeof(server->controls_path), "%s%s",
-		       options->socket, COMPUTE_CONTROL_SUFFIX);
+	if (r < 0)
+		return err_fail(
+			reterr, -r, "socket %s: the path is too long (allowed: 1..%zu bytes)",
+			options->socket, COMPUTE_CONTROL_PATH_MAX - sizeof(COMPUTE_CONTROL_SUFFIX));
 	server->clients_path = options->socket;
 	/* The control socket first: the second arbiter of a device fails before it has clients. */
 	r = open_socket(server, WATCH_CONTROLS, reterr);
@@ -712,7 +715,7 @@ static int parse(struct arguments *args, int argc, char *argv[])
 		CMDLINE_LINES("Usage: gover-arbiter [OPTION]...\n"
 			      "Give the programs of compute tenants turns on a device.\n"),
 		CMDLINE_ROW(WORD, "socket", "PATH", &args->server.socket,
-			    "socket for programs (" COMPUTE_DEFAULT_SOCKET ")"),
+			    "socket for programs (" COMPUTE_SERVED_SOCKET ")"),
 		CMDLINE_ROW(CALL, "name", "NAME", &args->server.name, "name of the device (gpu)",
 			    .take = set_name),
 		CMDLINE_ROW(CALL, "discipline", "NAME", &args->server.discipline,
@@ -813,7 +816,7 @@ static int serve(struct server *server, const struct arguments *args)
 
 int main(int argc, char *argv[])
 {
-	struct arguments args = {.server = {.socket = COMPUTE_DEFAULT_SOCKET, .name = "gpu"}};
+	struct arguments args = {.server = {.socket = COMPUTE_SERVED_SOCKET, .name = "gpu"}};
 	struct server *server = NULL;
 	struct err err;
 	int r = parse(&args, argc, argv);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Encodes the state of the daemon as JSON. Reads only memory, neither files nor the GPU. */
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/parse.h"
+#include "base/unix-listener.h"
 #include "db/db.h"
 #include "gover-d/alert/alerts.h"
 #include "gover-d/api/metrics.h"
@@ -134,6 +136,16 @@ static void add_place(void *userdata, const char *path)
 	json_array_append_new(userdata, json_encode_text(path));
 }
 
+/* Encodes the path by which programs find a socket; NULL: there is no socket. */
+static json_t *encode_socket(const char *path)
+{
+	char name[PATH_MAX] = "";
+
+	if (path)
+		unix_listener_name(path, name);
+	return json_encode_name(name);
+}
+
 /*
  * Encodes the files to which a process writes its id to join the vGPU, and the paths of the sockets
  * for frame reports and of the arbiter.
@@ -141,7 +153,7 @@ static void add_place(void *userdata, const char *path)
 static json_t *encode_attach(const struct view *view, const struct host_gpu *gpu,
 			     const struct vgpu *vgpu)
 {
-	const char *socket = view->frames->hub ? view->config->fps_socket : "";
+	const char *socket = view->frames->hub ? view->config->fps_socket : NULL;
 	const char *arbiter = vgpu->device ? gpu->traits.compute_socket : NULL;
 	json_t *o = json_object();
 	json_t *paths = json_array();
@@ -149,8 +161,8 @@ static json_t *encode_attach(const struct view *view, const struct host_gpu *gpu
 	if (vgpu->device && gpu_io_places(gpu->io, vgpu->contract.id, add_place, paths) < 0)
 		json_array_clear(paths);
 	json_encode_add(o, "cgroup_procs", paths);
-	json_encode_add(o, "fps_socket", json_encode_name(socket));
-	json_encode_add(o, "compute_socket", json_encode_name(arbiter ? arbiter : ""));
+	json_encode_add(o, "fps_socket", encode_socket(socket));
+	json_encode_add(o, "compute_socket", encode_socket(arbiter));
 	return o;
 }
 

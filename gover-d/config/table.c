@@ -21,10 +21,9 @@
 #include "base/gpu/backend.h"
 #include "base/gpu/drm-name.h"
 #include "base/parse.h"
+#include "base/unix-listener.h"
 #include "base/xalloc.h"
 #include "compute/channel/control.h"
-#include "compute/channel/wire.h"
-#include "fps-preload/wire.h"
 #include "gover-d/config/config.h"
 #include "gover-d/config/flavor.h"
 
@@ -62,7 +61,7 @@ static void default_gpu(void *section, const char *name)
 		.gpu = {.backend = "auto",
 			.truth = "auto",
 			.proc = "/proc",
-			.socket = COMPUTE_DEFAULT_SOCKET,
+			.socket = COMPUTE_SERVED_SOCKET,
 			.discipline = "fair",
 			.sharing = "auto",
 			.lease_ms = 60000,
@@ -417,7 +416,7 @@ void config_default(struct config *config)
 			  .ttl_s = 60,
 			  .probation_s = 30,
 			  .probation_broken_pct = 10},
-		.fps_socket = FPS_DEFAULT_SOCKET,
+		.fps_socket = "/run/gover/tenant/fps.sock",
 		.retention = {.raw_hours = 24, .minute_days = 30, .hour_days = 730},
 		.query_limit_s = 10,
 	};
@@ -800,22 +799,28 @@ static int check_sharing(const struct config *config, struct err *reterr)
 	return 0;
 }
 
+/* True if both sockets have the same name for programs, or the control socket of @a is that of @b.
+ */
+static bool sockets_clash(const char *a, const char *b, bool a_has_control)
+{
+	char name_a[PATH_MAX], name_b[PATH_MAX];
+	size_t n;
+
+	unix_listener_name(a, name_a);
+	unix_listener_name(b, name_b);
+	n = strlen(name_a);
+	return strncmp(name_a, name_b, n) == 0 &&
+	       (name_b[n] == '\0' ||
+		(a_has_control && strcmp(name_b + n, COMPUTE_CONTROL_SUFFIX) == 0));
+}
+
 static int check_sockets(const struct config *config, struct err *reterr)
 {
-	if (strcmp(config->socket, config->fps_socket) == 0)
+	if (sockets_clash(config->fps_socket, config->socket, false))
 		return err_fail(reterr, EINVAL,
 				"[fps] socket = %s: must differ from the socket of [daemon]",
 				config->fps_socket);
 	return 0;
-}
-
-/* An arbiter serves one GPU, on this socket and its control socket. */
-static bool sockets_clash(const char *arbiter, const char *other)
-{
-	size_t n = strlen(arbiter);
-
-	return strncmp(arbiter, other, n) == 0 &&
-	       (other[n] == '\0' || strcmp(other + n, COMPUTE_CONTROL_SUFFIX) == 0);
 }
 
 static bool has_arbiter(const struct gpu_config *gpu)
@@ -832,15 +837,15 @@ static int check_arbiters(const struct config *config, struct err *reterr)
 
 		if (!has_arbiter(gpu))
 			continue;
-		if (sockets_clash(gpu->socket, config->socket) ||
-		    sockets_clash(gpu->socket, config->fps_socket))
+		if (sockets_clash(gpu->socket, config->socket, true) ||
+		    sockets_clash(gpu->socket, config->fps_socket, true))
 			return err_fail(reterr, EINVAL,
 					"[gpu %s] socket = %s: must differ from the sockets of "
 					"[daemon] and [fps]",
 					gpu->name, gpu->socket);
 		for (int b = 0; b < config->n_gpus; b++)
 			if (a != b && has_arbiter(&config->gpus[b].gpu) &&
-			    sockets_clash(gpu->socket, config->gpus[b].gpu.socket))
+			    sockets_clash(gpu->socket, config->gpus[b].gpu.socket, true))
 				return err_fail(reterr, EINVAL,
 						"[gpu %s] socket = %s: also used by [gpu %s] "
 						"(allowed: another socket)",

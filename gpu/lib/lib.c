@@ -164,13 +164,6 @@ static int start_program(const char *socket, const char *name, const char *disci
 
 /* --- the connection --- */
 
-static int control_path(const char *socket, char ret_path[GPU_SOCKET_MAX])
-{
-	int n = snprintf(ret_path, GPU_SOCKET_MAX, "%s" COMPUTE_CONTROL_SUFFIX, socket);
-
-	return n < GPU_SOCKET_MAX ? 0 : -ENAMETOOLONG;
-}
-
 static int start(struct arbiter *arbiter, struct err *reterr)
 {
 	if (arbiter->now_ns < arbiter->start_ns)
@@ -184,8 +177,8 @@ static int start(struct arbiter *arbiter, struct err *reterr)
 
 static int open_control(struct arbiter *arbiter, struct err *reterr)
 {
-	char path[GPU_SOCKET_MAX];
-	int r = control_path(arbiter->socket, path);
+	char path[COMPUTE_CONTROL_PATH_MAX];
+	int r = compute_control_path(arbiter->socket, path);
 
 	if (r == 0)
 		r = compute_control_open(&arbiter->control, path);
@@ -467,12 +460,12 @@ static void lib_close(struct gpu *gpu)
 
 static int check_config(const struct gpu_config *config, struct gpu *gpu, struct err *reterr)
 {
-	char path[GPU_SOCKET_MAX], id[COMPUTE_ID_MAX];
+	char path[COMPUTE_CONTROL_PATH_MAX], id[COMPUTE_ID_MAX];
 	int r = cgroup_tree_init(config, &gpu->tree, reterr);
 
 	if (r < 0)
 		return r;
-	if (config->socket[0] == '\0' || control_path(config->socket, path) < 0)
+	if (config->socket[0] == '\0' || compute_control_path(config->socket, path) < 0)
 		return err_fail(reterr, EINVAL,
 				"GPU %s: socket \"%s\" is not allowed (allowed: a path of at most "
 				"%zu characters)",

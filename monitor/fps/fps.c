@@ -555,8 +555,7 @@ static void stop_listening(struct fps_hub *hub)
 static int listen_to_programs(struct fps_hub *hub)
 {
 	struct epoll_event event = {.events = EPOLLIN};
-	int r = unix_listener_open(hub->path, SOCK_SEQPACKET, 0666, BACKLOG, &hub->socket,
-				   &hub->problem);
+	int r = unix_listener_open_for_programs(hub->path, BACKLOG, &hub->socket, &hub->problem);
 
 	if (r < 0)
 		return r;

@@ -159,15 +159,16 @@ static int run(const char *verb, char **words)
 
 int main(int argc, char **argv)
 {
-	char path[256];
+	char path[COMPUTE_CONTROL_PATH_MAX];
 	int r;
 
 	if (argc < 3)
 		return 2;
-	(void)snprintf(path, sizeof(path), "%s%s", argv[1], COMPUTE_CONTROL_SUFFIX);
-	r = compute_control_open(&control, path);
+	r = compute_control_path(argv[1], path);
+	if (r == 0)
+		r = compute_control_open(&control, path);
 	if (r < 0)
-		fail(path, -r);
+		fail(argv[1], -r);
 	r = run(argv[2], argv + 3);
 	compute_control_close(&control);
 	return r;

@@ -83,6 +83,7 @@ ok "sysusers.d creates the user and both groups" sh -c "mkdir -p '$root/etc' && 
 made() { systemd-tmpfiles --root="$root" --create gover.conf && stat -c '%a %G' "$root/run/gover"; }
 if [ "$(id -u)" -eq 0 ]; then
   ok "tmpfiles.d creates the folder of the sockets" made
+  is "and the folder that containers mount" "$(stat -c %a "$root/run/gover/tenant")" 755
 fi
 
 # The only installed header. A program of a customer needs no other file of gover.

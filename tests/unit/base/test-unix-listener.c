@@ -167,6 +167,90 @@ TEST(only_the_own_socket_is_removed)
 	(void)close(second_fd);
 }
 
+TEST(only_a_socket_in_the_folder_for_programs_has_another_name)
+{
+	static const struct {
+		const char *path, *name;
+	} rows[] = {
+		{"/run/gover/tenant/fps.sock", "/run/gover/fps.sock"},
+		{"/tenant/s", "/s"},
+		{"tenant/s", "s"},
+		{"/run/gover/fps.sock", "/run/gover/fps.sock"},
+		{"/run/subtenant/s", "/run/subtenant/s"},
+		{"/run/tenant/a/s", "/run/tenant/a/s"},
+		{"/s", "/s"},
+		{"tenant", "tenant"},
+		{"", ""},
+	};
+	char name[PATH_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		unix_listener_name(rows[i].path, name);
+		assert_string_equal(name, rows[i].name);
+	}
+}
+
+static char tenant[64], served[128];
+
+static int listen_for_programs(struct unix_listener *ret_listener)
+{
+	snprintf(tenant, sizeof(tenant), "%s/" UNIX_LISTENER_FOLDER, folder);
+	snprintf(served, sizeof(served), "%s/socket", tenant);
+	return unix_listener_open_for_programs(served, 1, ret_listener, &err);
+}
+
+static void expect_no_socket(void)
+{
+	assert_int_equal(access(served, F_OK), -1);
+	assert_int_equal(rmdir(tenant), 0);
+}
+
+TEST(a_socket_for_programs_has_a_link)
+{
+	int fd = listen_for_programs(&listener), second_fd;
+	struct unix_listener second;
+
+	assert_true(fd >= 0);
+	(void)close(connect_to(path, SOCK_SEQPACKET));
+	expect_failure(listen_for_programs(&second), EADDRINUSE, served);
+	assert_false(unix_listener_is_lost(&listener));
+	assert_int_equal(unlink(path), 0);
+	assert_true(unix_listener_is_lost(&listener));
+	(void)close(fd);
+	/* without an end: the socket remains */
+	fd = listen_for_programs(&listener);
+	(void)close(fd);
+	second_fd = listen_for_programs(&second);
+	assert_true(second_fd >= 0);
+	unix_listener_remove(&second);
+	(void)close(second_fd);
+	assert_int_equal(access(path, F_OK), -1);
+	expect_no_socket();
+}
+
+TEST(a_link_replaces_a_stale_name_only)
+{
+	struct unix_listener other;
+	int fd, other_fd = listen_at(path, SOCK_STREAM, &other);
+
+	expect_failure(listen_for_programs(&listener), EADDRINUSE, path);
+	expect_no_socket();
+	(void)close(other_fd);
+	fd = listen_for_programs(&listener);
+	assert_true(fd >= 0);
+	(void)close(fd);
+	/* The socket of a link whose process has ended, at the path of the link. */
+	fd = listen_at(path, SOCK_SEQPACKET, &other);
+	assert_true(fd >= 0);
+	unix_listener_remove(&listener);
+	assert_int_equal(access(path, F_OK), 0);
+	unix_listener_remove(&other);
+	(void)close(fd);
+	assert_int_equal(symlink("/dev/null", path), 0);
+	expect_failure(listen_for_programs(&listener), ENOTSOCK, path);
+	expect_no_socket();
+}
+
 TEST(a_path_of_the_wrong_length_is_refused)
 {
 	char text[UNIX_LISTENER_PATH_MAX + 1];

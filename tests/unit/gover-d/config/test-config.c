@@ -69,7 +69,7 @@ TEST(defaults_are_those_of_the_design)
 	config_default(&config);
 	assert_int_equal(config_check(&config, &err), 0);
 	assert_string_equal(config.socket, "/run/gover/gover.sock");
-	assert_string_equal(config.fps_socket, "/run/gover/fps.sock");
+	assert_string_equal(config.fps_socket, "/run/gover/tenant/fps.sock");
 	assert_int_equal(config.fps_vsock_port, 0);
 	assert_string_equal(config.state_dir, "/var/lib/gover");
 	assert_string_equal(config.listen, "");
@@ -391,6 +391,9 @@ static const struct {
 	{"[gpu a]\nbackend=lib\nsocket = /c\n[gpu b]\nbackend=sim\nsocket = /c\n", NULL},
 	{"[gpu]\nbackend=lib\nsocket = /run/gover/gover.sock\n", "sockets of [daemon] and [fps]"},
 	{"[gpu]\nbackend=lib\nsocket = /c\n[fps]\nsocket = /c.control\n", "and [fps]"},
+	{"[gpu]\nbackend=lib\nsocket = /tenant/c\n[fps]\nsocket = /c.control\n", "and [fps]"},
+	{"[gpu]\nbackend=lib\nsocket = /run/gover/fps.sock\n", "and [fps]"},
+	{"[daemon]\nsocket = /run/gover/fps.sock\n", "must differ from the socket of [daemon]"},
 	{"[gpu a]\nbackend=softgpu\n[gpu b]\nbackend=lib\nroot=gover/a\n",
 	 "[gpu b] root = gover/a"},
 	{"[gpu a]\nbackend=lib\n[gpu b]\nbackend=softgpu\nroot=gover/a\n",
@@ -704,7 +707,7 @@ TEST(the_socket_has_a_default)
 	assert_int_equal(load("[gpu a]\nbackend = lib\nsocket = /c\n[gpu b]\nbackend = lib\n"), 0);
 	assert_int_equal(config_check(&config, &err), 0);
 	assert_string_equal(config.gpus[0].gpu.socket, "/c");
-	assert_string_equal(config.gpus[1].gpu.socket, "/run/gover/compute.sock");
+	assert_string_equal(config.gpus[1].gpu.socket, "/run/gover/tenant/compute.sock");
 }
 
 TEST(the_path_of_the_control_socket_fits)
