@@ -4,6 +4,7 @@
  * requirement of a backend is a failure if the daemon uses this backend, and a warning otherwise.
  * gover-d --diagnose makes the findings of the backends, because only gover-d has backends.
  */
+#include <dirent.h>
 #include <grp.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -427,6 +428,57 @@ static void check_vsock(const struct doctor_input *input, struct finding *findin
 			"no /dev/vhost-vsock: virtual machines cannot report frames over vsock");
 }
 
+/*
+ * Returns true if process @pid has a mount of a removed socket for programs. @path: its mount
+ * point. The kernel marks the source of such a mount in the fourth field.
+ */
+static bool holds_dead_socket(const struct doctor_input *input, const char *pid,
+			      char path[PATH_MAX])
+{
+	static const char *const marks[] = {"/fps.sock//deleted ", "/compute.sock//deleted "};
+	char name[PATH_MAX];
+	CLEANUP_FREE char *line = NULL;
+	bool found = false;
+	size_t size = 0;
+	FILE *file;
+
+	snprintf(name, sizeof(name), "%s/proc/%s/mountinfo", input->root, pid);
+	file = fopen(name, "re");
+	while (file && !found && getline(&line, &size, file) > 0)
+		for (size_t i = 0; i < ARRAY_SIZE(marks) && !found; i++) {
+			const char *mark = strstr(line, marks[i]);
+
+			found = mark && sscanf(mark + strlen(marks[i]), "%4095s", path) == 1;
+		}
+	if (file)
+		(void)fclose(file);
+	return found;
+}
+
+/* Finds containers that mount a socket instead of its folder. Only root can see all of them. */
+static void check_mounts(const struct doctor_input *input, struct finding *finding)
+{
+	char name[PATH_MAX], path[PATH_MAX];
+	const struct dirent *entry;
+	int64_t pid;
+	DIR *proc;
+
+	snprintf(name, sizeof(name), "%s/proc", input->root);
+	proc = opendir(name);
+	finding->state = FINDING_SKIPPED;
+	while (proc && finding->state == FINDING_SKIPPED && (entry = readdir(proc)))
+		if (parse_int(entry->d_name, 1, INT32_MAX, &pid) == 0 &&
+		    holds_dead_socket(input, entry->d_name, path))
+			finding_set(finding, FINDING_WARN,
+				    "mount the folder /run/gover/tenant at /run/gover instead of a "
+				    "socket, and start the container again",
+				    "process %s runs in a container that holds a dead socket: %s "
+				    "was removed on the host when its daemon restarted",
+				    entry->d_name, path);
+	if (proc)
+		(void)closedir(proc);
+}
+
 /* --- the libraries for customers' programs, all in the package libgover-fps --- */
 
 /*
@@ -571,6 +623,7 @@ static const struct {
 	{BACKENDS, NULL, false}, /* all the others in `gover-d --diagnose` */
 	{"sources", check_sources, false},
 	{"vsock", check_vsock, false},
+	{"mounts", check_mounts, false},
 	{"fps-bpf", check_bpf, false},
 };
 

@@ -13,6 +13,10 @@ connects() { # connects PATH [COMMAND...]: succeeds if a program can connect to 
 }
 inside() { nsenter -t "$container" -m "$@"; }
 refused() { ! connects "$@"; }
+dead_socket_found() { # the daemon of a host may have such containers, too
+  ctl --json doctor | gojq -r '.checks[] | select(.check == "mounts") | .text' |
+    grep -q "holds a dead socket: .*fps.sock was removed on the host"
+}
 
 start || exit 1
 is "the old path is a link to the socket" "$(readlink "$fps")" tenant/fps.sock
@@ -44,6 +48,7 @@ for signal in TERM KILL; do
   ok "its program reports frames again" until_ok 60 sources 1
   ok "the container with the socket itself does not" refused "$dir/old/fps.sock" inside
   ok "the old path is valid" connects "$fps"
+  ok "doctor names the dead socket" dead_socket_found
 done
 is "the folder is the same" "$(stat -c %i "$dir/tenant")" "$inode"
 
