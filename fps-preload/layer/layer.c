@@ -22,6 +22,7 @@
 #include <vulkan/vulkan.h>
 
 #include "base/preload/debug.h"
+#include "base/preload/sandbox.h"
 #include "fps-preload/frame.h"
 #include "fps-preload/setup.h"
 
@@ -60,17 +61,28 @@ struct table {
 
 static struct table instances, devices;
 
+static void log_nothing(const char *why, const char *detail)
+{
+	(void)why;
+	(void)detail;
+}
+
 __attribute__((constructor)) static void layer_start(void)
 {
 	frame_begin_fn begin = (frame_begin_fn)dlsym(RTLD_DEFAULT, "gover_fps_frame_begin");
 	frame_end_fn end = (frame_end_fn)dlsym(RTLD_DEFAULT, "gover_fps_frame_end");
 	struct setup setup;
 
+	beside_preload = begin && end;
 	setup_read(&setup);
-	debug_enable(setup.debug ? "gover-fps" : NULL);
+	/* libgover-fps.so prints the lines about settings and filters, and the layer its own. */
+	if (beside_preload)
+		(void)sandbox_start(log_nothing);
+	else
+		debug_enable(setup.debug ? "gover-fps" : NULL);
 	off = !frame_setup(&setup);
-	if (begin && end) {
-		beside_preload = true;
+	if (beside_preload) {
+		debug_enable(setup.debug ? "gover-fps" : NULL);
 		begin_frame = begin;
 		end_frame = end;
 	}

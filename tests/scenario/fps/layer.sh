@@ -21,6 +21,11 @@ is "with the preload: not counted by the layer" "$(shown zink 100 "$B/libgover-f
   "frames 0 programs 0 refused 0 exit 0"
 is "a Vulkan program with the preload: counted once" "$(shown window 100 "$B/libgover-fps.so")" \
   "frames 100 programs 1 refused 0 exit 0"
+lines() { # lines GOVER_FPS: prints the number of debug lines of a program with the library and the layer
+  env GOVER_FPS="$1" GOVER_FPS_DEBUG=1 LD_PRELOAD="$first$B/libgover-fps.so" "$B/tests/fps-vk" "$layer" window 1 2>&1 | grep -c gover-fps
+}
+is "the library and the layer print an invalid GOVER_FPS once" "$(lines tcp:none)" 1
+is "they print once that they cannot connect" "$(lines "unix:$dir/none")" 1
 ok "off: the layer intercepts no present" env GOVER_FPS=off LD_PRELOAD="$first" "$B/tests/fps-vk" "$layer" window 100
 is "only one function is exported" "$(nm -D --defined-only "$layer" | sed -n 's/.* T //p')" vkNegotiateLoaderLayerInterfaceVersion
 

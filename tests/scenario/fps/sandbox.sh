@@ -50,11 +50,18 @@ for what in library layer; do
   is "$what, filter before exec, GOVER_SANDBOX=errno: all frames are counted" \
     "$(late='' some=ppoll GOVER_SANDBOX=errno filtered errno exec)" "frames 130 programs 1 refused 0 exit 0"
   is "$what, GOVER_SANDBOX=errno, a second filter: the program continues" \
-    "$(GOVER_SANDBOX=errno && export GOVER_SANDBOX && words="$B/tests/fps-deny errno:ppoll $words" && filtered kill later)" \
+    "$(GOVER_SANDBOX=errno words="$B/tests/fps-deny errno:ppoll $words" filtered kill later)" \
     "frames 130 programs 1 refused 0 exit 0"
   is "$what, GOVER_FPS_DEBUG=1 prints why nothing is counted" "$(GOVER_FPS_DEBUG=1 filtered kill exec | tail -n +2)" \
     "gover-fps: a seccomp filter is in force (see GOVER_SANDBOX); no further system calls, no reports"
 done
+
+if [ -e "$layer" ]; then
+  program layer
+  words="env LD_PRELOAD=$preload $words"
+  is "the library beside the layer: they print it once" \
+    "$(GOVER_FPS_DEBUG=1 filtered kill exec | grep -c 'a seccomp filter is in force')" 1
+fi
 
 program library
 is "no search for a GL library that is not loaded" "$(late=openat && export GOVER_FPS_GPU_TIME=1 && filtered kill later)" \
