@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The connection to the daemon. The library sends one message with the memfd of its page. The
- * daemon sends the frame rate limit. If one side exits, the connection ends, so that the other side
- * detects the exit.
+ * daemon sends the frame rate limit, and whether it counts the frames. If one side exits, the
+ * connection ends, so that the other side detects the exit.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -15,14 +16,15 @@
 #include "fps-preload/report.h"
 #include "fps-preload/wire.h"
 
-#define NS_PER_S	1000000000ull
-#define MAX_DELAY_S	8
-#define LIMITS_PER_POLL 8 /* maximum limit messages read per call */
+#define NS_PER_S	  1000000000ull
+#define MAX_DELAY_S	  8
+#define MESSAGES_PER_POLL 8 /* maximum messages read per call */
+#define GROUP_BYTES	  160
 
 /* Written by the constructor, constant afterwards. */
 static struct sockaddr_un address;
 /* true: in a virtual machine, where report.c sends messages and no page is passed */
-static bool in_vm;
+static bool in_vm, debug;
 static uint32_t *limit;
 
 /* No lock is needed: only one thread at a time polls, and a forked child starts with one thread. */
@@ -35,6 +37,7 @@ void connection_setup(const struct setup *setup, uint32_t *limit_ns)
 {
 	address = setup->daemon;
 	limit = limit_ns;
+	debug = setup->debug;
 	in_vm = setup->transport != SETUP_UNIX;
 	if (in_vm)
 		report_setup(setup, limit_ns);
@@ -69,23 +72,57 @@ void connection_finish(void)
 		report_finish();
 }
 
-/* Receives the frame rate limit. Returns false if the connection has ended. */
-static bool receive_limit(void)
+/* Reads the control group of this process: the first line of its file, cut off if it is long. */
+static void read_group(char ret_group[GROUP_BYTES])
 {
-	struct fps_limit message;
+	int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, ret_group, GROUP_BYTES - 1);
+
+	if (fd >= 0)
+		(void)close(fd);
+	ret_group[n > 0 ? n : 0] = '\0';
+	ret_group[strcspn(ret_group, "\n")] = '\0';
+}
+
+static void log_counting(bool counted)
+{
+	char group[GROUP_BYTES];
+
+	if (!debug)
+		return;
+	if (counted) {
+		debug_log("this process is in a vGPU: its frames are counted");
+		return;
+	}
+	read_group(group);
+	debug_log("this process is in no vGPU: its frames are not counted (control group: %s)",
+		  group[0] ? group : "unknown");
+}
+
+/* Receives the messages of the daemon. Returns false if the connection has ended. */
+static bool receive_messages(void)
+{
+	union {
+		struct fps_limit limit;
+		struct fps_counting counting;
+	} message;
 
 	if (!owned_fd_is_valid(&sock))
 		return false;
-	for (int i = 0; i < LIMITS_PER_POLL; i++) {
+	for (int i = 0; i < MESSAGES_PER_POLL; i++) {
 		ssize_t n = recv(sock.fd, &message, sizeof(message), MSG_DONTWAIT | MSG_TRUNC);
 
 		if (n < 0)
 			return errno == EAGAIN || errno == EINTR;
 		if (n == 0)
 			return false;
-		if (n == sizeof(message) && message.magic == FPS_WIRE_MAGIC &&
-		    message.version == FPS_WIRE_VERSION)
-			limit_set(message.period_ns, limit);
+		if (message.limit.magic != FPS_WIRE_MAGIC ||
+		    message.limit.version != FPS_WIRE_VERSION)
+			continue;
+		if (n == sizeof(message.limit))
+			limit_set(message.limit.period_ns, limit);
+		else if (n == sizeof(message.counting))
+			log_counting(message.counting.counted == 1);
 	}
 	return true;
 }
@@ -142,7 +179,7 @@ uint64_t connection_poll(void)
 	if (in_vm)
 		return report_poll();
 	if (sock.fd >= 0) {
-		if (receive_limit()) {
+		if (receive_messages()) {
 			delay_s = 0;
 			return NS_PER_S;
 		}

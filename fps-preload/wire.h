@@ -88,6 +88,21 @@ struct fps_limit {
 };
 
 /*
+ * The message that the daemon sends when it has looked up the vGPU of the process, and when the
+ * result changes. For debug lines only. Its size differs from that of the limit message: older
+ * libraries ignore a message of another size.
+ */
+struct fps_counting {
+	uint32_t magic;
+	uint32_t version;
+	uint32_t
+		counted; /* 1: the process belongs to a vGPU, so its frames count; 0: they do not */
+};
+
+_Static_assert(sizeof(struct fps_counting) != sizeof(struct fps_limit),
+	       "the size tells the two messages of the daemon apart");
+
+/*
  * Frame times are counted in buckets of a quarter octave: bucket b contains the times from
  * 100 us x 2^(b/4) to less than 100 us x 2^((b+1)/4). The first bucket also contains shorter times.
  * The last bucket also contains longer times (from about 5.5 s).

@@ -149,6 +149,9 @@ static int hello_receive(int sock, const struct fps_page **ret_page)
 #define EAGER_LOOKUPS	10
 #define LOOKUP_EVERY_NS (5 * NS_PER_S)
 
+/* What the program was last sent about its frames. */
+enum counting { COUNTING_UNSENT, COUNTING_NO, COUNTING_YES };
+
 /* One open connection. */
 struct client {
 	int fd;
@@ -160,6 +163,7 @@ struct client {
 	uint64_t since_ns;	/* time of the connection */
 	struct fps_vgpu *vgpu;	/* NULL: the process belongs to no vGPU */
 	uint64_t sent_limit_ns; /* the last limit sent, or FPS_LIMIT_UNSENT */
+	enum counting sent_counting;
 	int lookups;
 	uint64_t lookup_ns; /* time of the next lookup */
 };
@@ -364,6 +368,22 @@ static void client_send_limit(struct client *client)
 	    send(client->fd, &order, sizeof(order), MSG_DONTWAIT | MSG_NOSIGNAL) ==
 		    (ssize_t)sizeof(order))
 		client->sent_limit_ns = order.period_ns;
+}
+
+/* Sends whether the frames count, if this has changed. Tries again like client_send_limit(). */
+static void client_send_counting(struct client *client)
+{
+	const struct fps_counting message = {
+		.magic = FPS_WIRE_MAGIC,
+		.version = FPS_WIRE_VERSION,
+		.counted = client->vgpu != NULL,
+	};
+	enum counting counting = client->vgpu ? COUNTING_YES : COUNTING_NO;
+
+	if (counting != client->sent_counting &&
+	    send(client->fd, &message, sizeof(message), MSG_DONTWAIT | MSG_NOSIGNAL) ==
+		    (ssize_t)sizeof(message))
+		client->sent_counting = counting;
 }
 
 /* Counts new frames for the vGPU. The frames of a process without a vGPU are not counted. */
@@ -604,6 +624,7 @@ void fps_hub_collect(struct fps_hub *hub)
 			client_refuse(hub, client);
 		} else if (client->page) {
 			client_send_limit(client);
+			client_send_counting(client);
 			client_count(client, now_ns);
 			if (client->vgpu)
 				fps_reading_add_state(&client->reading, &client->vgpu->totals);

@@ -56,6 +56,9 @@ ctl vgpu set a --fps-limit 62.5 >/dev/null
 ok "a running program gets the limit of the contract" until_ok 30 sh -c "
   LD_LIBRARY_PATH=$dir/gl GOVER_FPS_DEBUG=1 '$B/gover-ctl' --socket '$sock' run --vgpu a --fps-max 0 -- \
     '$B/tests/fps-draw' direct-glx 500 10000 2>&1 | grep 'at least 16000000 ns'"
+ok "a program in its vGPU prints that its frames are counted" until_ok 30 sh -c "
+  LD_LIBRARY_PATH=$dir/gl GOVER_FPS_DEBUG=1 '$B/gover-ctl' --socket '$sock' run --vgpu a --fps-max 0 -- \
+    '$B/tests/fps-draw' direct-glx 500 10000 2>&1 | grep 'this process is in a vGPU: its frames are counted'"
 ctl vgpu set a --fps-limit 0 >/dev/null
 is "an existing LD_PRELOAD is kept behind the library" "$(
   export LD_PRELOAD=libm.so.6

@@ -107,18 +107,59 @@ TEST(a_program_older_than_the_last_tick_counts_from_now)
 	program_end(&p);
 }
 
-/* Returns the limit that the program received; UINT64_MAX: no limit was received. */
+/* The newest messages of each kind that the program received. */
+struct received {
+	uint64_t limit_ns; /* UINT64_MAX: none */
+	int counted;	   /* -1: none */
+};
+
+static struct received received(const struct program *p)
+{
+	struct received got = {.limit_ns = UINT64_MAX, .counted = -1};
+	union {
+		struct fps_limit limit;
+		struct fps_counting counting;
+	} message;
+	ssize_t n;
+
+	while ((n = recv(p->sock, &message, sizeof(message), MSG_DONTWAIT)) > 0) {
+		assert_int_equal(message.limit.magic, FPS_WIRE_MAGIC);
+		assert_int_equal(message.limit.version, FPS_WIRE_VERSION);
+		assert_true(n == sizeof(message.limit) || n == sizeof(message.counting));
+		if (n == sizeof(message.limit))
+			got.limit_ns = message.limit.period_ns;
+		else
+			got.counted = (int)message.counting.counted;
+	}
+	return got;
+}
+
 static uint64_t received_limit(const struct program *p)
 {
-	struct fps_limit order;
-	uint64_t period_ns = UINT64_MAX;
+	return received(p).limit_ns;
+}
 
-	while (recv(p->sock, &order, sizeof(order), MSG_DONTWAIT) == (ssize_t)sizeof(order)) {
-		assert_int_equal(order.magic, FPS_WIRE_MAGIC);
-		assert_int_equal(order.version, FPS_WIRE_VERSION);
-		period_ns = order.period_ns;
-	}
-	return period_ns;
+TEST(a_program_is_told_once_whether_its_frames_count)
+{
+	struct program p = program_new();
+
+	owner = NULL;
+	program_join(&p);
+	assert_int_equal(received(&p).counted, -1);
+	fps_hub_collect(hub);
+	assert_int_equal(received(&p).counted, 0);
+	fps_hub_collect(hub);
+	assert_int_equal(received(&p).counted, -1);
+	owner = "b";
+	tick(5);
+	assert_int_equal(received(&p).counted, 1);
+	tick(5);
+	assert_int_equal(received(&p).counted, -1);
+	owner = NULL;
+	fps_hub_forget(hub, "b");
+	fps_hub_collect(hub);
+	assert_int_equal(received(&p).counted, 0);
+	program_end(&p);
 }
 
 TEST(a_limit_is_sent_to_each_program_once)
