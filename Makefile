@@ -214,12 +214,12 @@ $B/tests/fleet-hosts: private libs := -lcurl -ljansson -pthread
 $B/tests/fps-sink: private libs := -lm
 # Other programs load these.
 loaded   := $(call helper,clock-shift fault-inject.so fake-nvml.so)
-$(loaded) $(call helper,cl-layer fps-allocs fps-end fps-next): private kind := -shared
+$(loaded) $(call helper,cl-layer fps-allocs fps-end fps-next fps-plugin fps-take): private kind := -shared
 $(loaded): private ldflags := $(relro)
 $(call helper,fake-gl frame-gl 32/fake-gl): private kind := -shared -Wl,-Bsymbolic \
   -Wl,-soname,libfake-gl.so.1 -Wl,--default-symver
-$B/tests/fps-ways: $B/tests/fake-gl
-$B/tests/fps-ways: private libs := -Wl,--no-as-needed $B/tests/fake-gl
+$B/tests/fps-ways $B/tests/fps-plugin: $B/tests/fake-gl
+$B/tests/fps-ways $B/tests/fps-plugin: private libs := -Wl,--no-as-needed $B/tests/fake-gl
 $(call helper,32/fps-draw 32/fps-ways): $B/tests/32/fake-gl
 $(call helper,32/fps-draw 32/fps-ways): private libs := $B/tests/32/fake-gl
 $(libs32) $(helpers32): private ldflags := -m32 $(relro)

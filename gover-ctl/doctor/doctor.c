@@ -21,6 +21,7 @@
 #include "base/parse.h"
 #include "base/terminal/field.h"
 #include "base/terminal/writer.h"
+#include "gover-ctl/doctor/counting.h"
 #include "gover-ctl/doctor/doctor.h"
 #include "gover-ctl/shared/program.h"
 #include "gover-ctl/shared/unit.h"
@@ -758,13 +759,55 @@ static void print(const struct writer *writer, const json_t *finding)
 		writer_line(writer, "%15s -> %s", "", advice);
 }
 
+static enum ctl_exit print_report(const struct ctl *ctl, json_t *report)
+{
+	enum ctl_exit done = field_true(report, "ok") ? CTL_DONE : CTL_FAILED;
+	json_t *finding;
+	size_t i;
+
+	if (ctl->writer.json) {
+		writer_json(&ctl->writer, report);
+	} else {
+		json_array_foreach (json_object_get(report, "checks"), i, finding) {
+			print(&ctl->writer, finding);
+		}
+	}
+	json_decref(report);
+	return done;
+}
+
+/* Prints why the frames of one program are counted or not. */
+static enum ctl_exit examine_program(struct ctl *ctl, pid_t pid)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	struct client_call call = {.method = "GET", .path = "/v1/vgpus"};
+	struct err err = {.msg = ""};
+	bool answered = ctl_try_request(ctl, &call, &reply, &err) == 0;
+	json_t *list = json_array();
+	struct counting_facts facts;
+	struct finding finding;
+	const char *cause;
+	int r = counting_read(pid, answered ? reply.json : NULL, &facts, &err);
+
+	if (r < 0) {
+		json_decref(list);
+		return ctl_fail(CTL_FAILED, "doctor: %s", err.msg);
+	}
+	finding_set(&finding, FINDING_OK, "", "process %d (%s), control group %s", (int)pid,
+		    facts.name, facts.group);
+	finding_add(list, "program", &finding);
+	cause = counting_judge(&facts, &finding);
+	finding_add(list, "frames", &finding);
+	return print_report(ctl, json_pack("{s:o, s:b, s:s}", "checks", list, "ok",
+					   finding.state == FINDING_OK, "cause", cause));
+}
+
 enum ctl_exit verb_doctor(struct ctl *ctl, const struct args *args)
 {
 	CLEANUP_REPLY struct reply reply = {0};
 	struct client_call call = {.method = "GET", .path = "/v1/host"};
 	const char *path = getenv("PATH");
 	struct err err = {.msg = ""};
-	enum ctl_exit done;
 	char exe[PATH_MAX];
 	struct doctor_input input = {
 		.root = "",
@@ -775,27 +818,16 @@ enum ctl_exit verb_doctor(struct ctl *ctl, const struct args *args)
 		.over_socket = !ctl->url,
 		.no_answer = err.msg,
 	};
-	json_t *report, *finding;
-	size_t i;
 	int r = ctl_open_client(ctl, &err);
 
-	(void)args;
 	if (r < 0)
 		return ctl_fail(ctl_exit_code(r), "%s", err.msg);
+	if (args_has(args, OPTION_PID))
+		return examine_program(ctl, (pid_t)args_get_number(args, OPTION_PID));
 	program_own_path(exe);
 	r = ctl_try_request(ctl, &call, &reply, &err);
 	input.where = client_address(ctl->client);
 	input.host = r == 0 ? reply.json : NULL;
 	input.refused = r == CLIENT_REFUSED;
-	report = make_report(&input);
-	done = field_true(report, "ok") ? CTL_DONE : CTL_FAILED;
-	if (ctl->writer.json) {
-		writer_json(&ctl->writer, report);
-	} else {
-		json_array_foreach (json_object_get(report, "checks"), i, finding) {
-			print(&ctl->writer, finding);
-		}
-	}
-	json_decref(report);
-	return done;
+	return print_report(ctl, make_report(&input));
 }

@@ -135,6 +135,8 @@ static const struct option_info infos[OPTION_COUNT] = {
 			      .help = "sort by this column or JSON field (-KEY: descending)"},
 	[OPTION_NO_HEADERS] = {"no-headers", NULL, OPTION_FLAG, 0, 0,
 			       .help = "print the table without its line of headings"},
+	[OPTION_PID] = {"pid", "PID", OPTION_INT, 1, 4194304,
+			.help = "explain why the frames of this program are counted or not"},
 	[OPTION_SELECTOR] =
 		{"selector", "TERMS", OPTION_TEXT, 0, 0,
 		 .help = "select by labels: KEY=VALUE, KEY!=VALUE, KEY, !KEY, separated by "

@@ -2,7 +2,8 @@
 /*
  * fps-draw HOW FRAMES [PAUSE_US]: presents FRAMES frames like a typical program, with a pause after
  * each frame. (fps-ways tests the ways to look up a function.) Exits with 1 and a message if the
- * preload changed its behaviour. HOW "blocking" reads stdin, see the function.
+ * preload changed its behaviour. HOW "blocking" reads stdin, see the function. HOW "plugin" and
+ * "deepbind" present with the plug-in $FPS_PLUGIN, which "deepbind" opens with RTLD_DEEPBIND.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -382,6 +383,24 @@ static void beside(void)
 	direct_glx();
 }
 
+static void draw_by_plugin(int flags)
+{
+	void *opened = need(dlopen(getenv("FPS_PLUGIN"), RTLD_NOW | flags), "no plug-in");
+	void *draw = need(dlsym(opened, "fps_plugin_draw"), "the plug-in has no function");
+
+	((void (*)(long, unsigned int))draw)(frames, (unsigned int)pause_us);
+}
+
+static void plugin(void)
+{
+	draw_by_plugin(RTLD_LOCAL);
+}
+
+static void deepbind(void)
+{
+	draw_by_plugin(RTLD_DEEPBIND);
+}
+
 static const struct {
 	const char *name;
 	void (*draw)(void);
@@ -404,6 +423,8 @@ static const struct {
 	{"environment", keep_environment, 1},
 	{"beside", beside, 1},
 	{"timed", timed, 1},
+	{"plugin", plugin, 1},
+	{"deepbind", deepbind, 1},
 	{"blocking", blocking, 0},
 };
 

@@ -111,7 +111,8 @@ compare() { # compare VERB FILE...
 }
 
 ctl doctor --json >"$dir/doctor"
-compare doctor "$dir/doctor"
+ctl doctor --pid $$ --json >"$dir/doctor-pid"
+compare doctor "$dir/doctor" "$dir/doctor-pid"
 printf '[daemon]\nx = 1\n' >"$dir/bad.conf"
 ctl config check "$dir/bad.conf" --json >"$dir/check"
 compare "config check" "$dir/check"
