@@ -341,6 +341,8 @@ static double share_error(const struct vgpu_tally *tally)
 	       g->telemetry_valid)                                                                \
 	METRIC(gover_gpu_acting, gauge, "1 if the policy acts on this GPU, else 0.",              \
 	       g->mode == GPU_MODE_ACT)                                                           \
+	METRIC(gover_gpu_frozen, gauge, "1 if an operator has frozen this GPU, else 0.",          \
+	       g->mode == GPU_MODE_FROZEN)                                                        \
 	METRIC(gover_gpu_guarantees, gauge,                                                       \
 	       "1 if caps are shares that are always available, 0 if caps are hard limits.",      \
 	       g->traits.guarantees)                                                              \

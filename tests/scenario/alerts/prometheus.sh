@@ -3,7 +3,8 @@
 # shellcheck disable=SC2086 # lists of files
 . "$(dirname "$0")/../lib.sh"
 rules="$top/dist/prometheus/gover.rules.yml $top/dist/prometheus/gover-fleet.rules.yml"
-tests="$top/tests/prometheus/gover.rules.test.yml $top/tests/prometheus/gover-fleet.rules.test.yml"
+tests="$top/tests/prometheus/gover.rules.test.yml $top/tests/prometheus/gover-days.rules.test.yml
+  $top/tests/prometheus/gover-fleet.rules.test.yml"
 dashboards="$top/dist/grafana/gover.json $top/dist/grafana/gover-fleet.json"
 
 receive_webhook

@@ -149,6 +149,7 @@ TEST(values_equal_those_of_the_host)
 		"gover_gpu_initial_cap_percent{gpu=\"gpu0\"} 50",
 		"gover_gpu_utilization_percent{gpu=\"gpu0\"} 61.5",
 		"gover_gpu_acting{gpu=\"gpu0\"} 1",
+		"gover_gpu_frozen{gpu=\"gpu0\"} 0",
 		"gover_vgpu_cap_percent{gpu=\"gpu0\",vgpu=\"a\",vm=\"vm-a\"} 37",
 		"gover_vgpu_initial_cap_percent{gpu=\"gpu0\",vgpu=\"a\",vm=\"vm-a\"} 50",
 		"gover_vgpu_load_percent{gpu=\"gpu0\",vgpu=\"a\",vm=\"vm-a\"} 30",
