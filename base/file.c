@@ -18,6 +18,7 @@
 
 #define STAMP_MAX  32
 #define STAMPS_MAX 1000 /* names that are tried in one second */
+#define COPY_BYTES 16384
 
 int file_pread_text(int fd, char *text, size_t size)
 {
@@ -104,6 +105,8 @@ int file_open(const char *path, int flags, unsigned int mode)
 
 const char *file_error(int r)
 {
+	if (r == -EOPNOTSUPP)
+		return "the file system does not support fsync() of a folder";
 	return r == -EINVAL ? "not a regular file" : strerror(-r);
 }
 
@@ -134,6 +137,11 @@ static int write_all(int fd, const char *text, size_t length)
 		text += n;
 		length -= (size_t)n;
 	}
+	return 0;
+}
+
+static int sync_file(int fd)
+{
 	return fsync(fd) < 0 ? -errno : 0;
 }
 
@@ -161,34 +169,8 @@ static int sync_folder_of(const char *path)
 	if (r < 0)
 		return r;
 	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
-}
-
-/*
- * Puts the folder entry of @temp in place of @path. If the new entry may not be on disk, the old
- * content is put back, so that a failure is not followed by the new content.
- */
-static int rename_durably(const char *temp, const char *path, const char *before)
-{
-	bool new_file = access(path, F_OK) < 0 && errno == ENOENT;
-	bool kept = false;
-	int r;
-
-	if (!new_file) {
-		(void)unlink(before);
-		kept = link(path, before) == 0; /* false: the filesystem has no hard links */
-	}
-	r = rename(temp, path) < 0 ? -errno : 0;
-	if (r >= 0) {
-		r = sync_folder_of(path);
-		if (r < 0 && kept && rename(before, path) == 0)
-			return r;
-		if (r < 0 && new_file)
-			(void)unlink(path);
-	}
-	if (kept)
-		(void)unlink(before);
-	return r;
+	r = fd < 0 ? -errno : sync_file(fd);
+	return fd >= 0 && (r == -EINVAL || r == -ENOSYS) ? -EOPNOTSUPP : r;
 }
 
 /* A crash or another program may have left a file or a link with this name. */
@@ -200,6 +182,55 @@ static int create_anew(const char *path)
 	if (fd < 0 && errno == EEXIST && unlink(path) == 0)
 		fd = open(path, flags, 0600);
 	return fd < 0 ? -errno : fd;
+}
+
+static int copy(const char *from, const char *to)
+{
+	CLEANUP_CLOSE int in = file_open(from, O_RDONLY, 0);
+	CLEANUP_CLOSE int out = in < 0 ? in : create_anew(to);
+	char part[COPY_BYTES];
+	ssize_t n = 0;
+	int r = out < 0 ? out : 0;
+
+	while (r == 0 && (n = read(in, part, sizeof(part))) > 0)
+		r = write_all(out, part, (size_t)n);
+	if (n < 0)
+		r = -errno;
+	return r < 0 ? r : sync_file(out);
+}
+
+/* Gives the content of @path the further name @before. Returns false if this fails. */
+static bool keep_old(const char *path, const char *before)
+{
+	(void)unlink(before);
+	if (link(path, before) == 0)
+		return true;
+	if (copy(path, before) == 0) /* the file system has no hard links */
+		return true;
+	(void)unlink(before);
+	return false;
+}
+
+/*
+ * Puts the folder entry of @temp in place of @path. If the new entry may not be on disk, the old
+ * content is put back, so that a failure is not followed by the new content.
+ */
+static int rename_durably(const char *temp, const char *path, const char *before)
+{
+	bool new_file = access(path, F_OK) < 0 && errno == ENOENT;
+	bool kept = !new_file && keep_old(path, before);
+	int r = rename(temp, path) < 0 ? -errno : 0;
+
+	if (r >= 0) {
+		r = sync_folder_of(path);
+		if (r < 0 && kept && rename(before, path) == 0)
+			return r;
+		if (r < 0 && new_file)
+			(void)unlink(path);
+	}
+	if (kept)
+		(void)unlink(before);
+	return r;
 }
 
 int file_replace(const char *path, const char *text, size_t length)
@@ -215,6 +246,8 @@ int file_replace(const char *path, const char *text, size_t length)
 	if (fd < 0)
 		return fd;
 	r = write_all(fd, text, length);
+	if (r >= 0)
+		r = sync_file(fd);
 	if (r >= 0)
 		r = rename_durably(temp, path, before);
 	if (r < 0)

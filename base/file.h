@@ -38,7 +38,10 @@ int file_write_text(const char *path, const char *text); /* opens the file */
  * or never end.
  */
 int file_open(const char *path, int flags, unsigned int mode);
-/* Returns the text of a negative errno of these functions: -EINVAL is "not a regular file". */
+/*
+ * Returns the text of a negative errno of these functions: -EINVAL is "not a regular file", and
+ * -EOPNOTSUPP is about fsync() of a folder.
+ */
 const char *file_error(int r);
 
 /* Reads a whole regular file. *ret_text ends with a NUL and the caller frees it; @ret_length may be
@@ -54,8 +57,9 @@ int file_open_stream(const char *path, FILE **ret_file);
 /*
  * Replaces @path atomically and durably: writes PATH.new, fsync, rename, fsync of the folder. After
  * a failure, also of the last step, @path has its old content. Until the last step has succeeded,
- * PATH.before is a link to the old file. A file or link of the name PATH.new is removed and not
- * followed; a folder of this name is an error.
+ * PATH.before is a link to the old file, or a copy if the file system has no hard links. A file
+ * or link of the name PATH.new is removed and not followed; a folder of this name is an error.
+ * -EOPNOTSUPP: the file system cannot make the rename durable.
  */
 int file_replace(const char *path, const char *text, size_t length);
 

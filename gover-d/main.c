@@ -492,7 +492,7 @@ static void save_config(const struct config *config)
 		r = file_replace(path, text, length);
 	if (r < 0)
 		log_warning("copy of the configuration for --restore: cannot be written: %s",
-			    strerror(-r));
+			    file_error(r));
 }
 
 /*

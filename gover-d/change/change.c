@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "gover-d/change/change.h"
 #include "gover-d/store/save.h"
 
@@ -86,7 +87,7 @@ static int not_stored(const struct changes *changes, int error, struct err *rete
 {
 	return err_condition(reterr, CONTROL_E_NOT_STORED,
 			     "%s cannot be written (%s): nothing was changed",
-			     changes->store->contracts_path, strerror(-error));
+			     changes->store->contracts_path, file_error(error));
 }
 
 static void stored(void *userdata, int result)

@@ -63,7 +63,7 @@ static void finish_save(struct store *store, int result)
 	struct save_waiter *finished = store->in_job;
 
 	if (result < 0 && store->result >= 0)
-		log_error("%s: cannot be written: %s", store->contracts_path, strerror(-result));
+		log_error("%s: cannot be written: %s", store->contracts_path, file_error(result));
 	store->result = result;
 	store->in_job = NULL;
 	/*

@@ -2,6 +2,7 @@
 /* Reports to alerts.c which conditions hold in this tick, each with its numbers. */
 #include <string.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "gover-d/cap/gpus.h"
@@ -452,5 +453,5 @@ void tick_alerts_host(struct tick *tick, struct instant now)
 	if (tick->store->result < 0)
 		alerts_hold(tick->recorder->alerts, ALERT_CONTRACTS_UNSAVED, NULL, NULL,
 			    now.wall_ms, "%s cannot be written: %s", tick->store->contracts_path,
-			    strerror(-tick->store->result));
+			    file_error(tick->store->result));
 }

@@ -116,7 +116,7 @@ static void end_unwritten(struct token_job *save, int error)
 	struct err err = {""};
 	int r = err_condition(&err, CONTROL_E_NOT_STORED,
 			      "%s cannot be written (%s): nothing was changed", save->path,
-			      strerror(-error));
+			      file_error(error));
 
 	end_job(save, r, &err);
 }
@@ -127,7 +127,7 @@ static void done(struct worker_job *job)
 	struct api *api = save->api;
 
 	if (save->result < 0) {
-		log_error("%s: cannot be written: %s", save->path, strerror(-save->result));
+		log_error("%s: cannot be written: %s", save->path, file_error(save->result));
 		end_unwritten(save, save->result);
 		return;
 	}
