@@ -64,6 +64,23 @@ static void set_other_aside(const char *path)
 		set_aside(path, file_error(-EINVAL));
 }
 
+/* On a read-only file system, flock() needs no permission to write. The file may be missing. */
+static int open_lock(const char *path)
+{
+	int fd = file_open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
+
+	if (fd == -EROFS)
+		fd = file_open(path, O_RDONLY | O_NOFOLLOW, 0);
+	return fd == -ENOENT ? -EROFS : fd;
+}
+
+static void warn_unlocked(const char *path, int error)
+{
+	log_warning("%s cannot be locked: %s: a second gover-d with this state directory would not "
+		    "be noticed",
+		    path, strerror(error));
+}
+
 static int lock_state_dir(const char *state_dir, bool dry_run, int *ret_fd, struct err *reterr)
 {
 	char path[PATH_MAX + 16];
@@ -76,7 +93,11 @@ static int lock_state_dir(const char *state_dir, bool dry_run, int *ret_fd, stru
 	snprintf(path, sizeof(path), "%s/lock", state_dir);
 	if (!dry_run)
 		set_other_aside(path);
-	fd = file_open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
+	fd = open_lock(path);
+	if (fd == -EROFS) {
+		warn_unlocked(path, EROFS);
+		return 0;
+	}
 	if (fd < 0)
 		return err_fail(reterr, -fd, "%s cannot be opened: %s", path, file_error(fd));
 	r = flock(fd, LOCK_EX | LOCK_NB) < 0 ? errno : 0;
@@ -84,9 +105,7 @@ static int lock_state_dir(const char *state_dir, bool dry_run, int *ret_fd, stru
 		return err_fail(reterr, EBUSY, "another gover-d uses the state directory %s",
 				state_dir);
 	if (r == ENOLCK || r == EOPNOTSUPP || r == ENOSYS)
-		log_warning("%s cannot be locked: %s: a second gover-d with this state directory "
-			    "would not be noticed",
-			    path, strerror(r));
+		warn_unlocked(path, r);
 	else if (r)
 		return err_fail(reterr, r, "%s cannot be locked: %s", path, strerror(r));
 	*ret_fd = steal_fd(&fd);
@@ -503,7 +522,7 @@ void manager_stop(struct manager *m)
 	m->store.saver = worker_free(m->store.saver);
 	if (m->store.ending && m->store.result < 0)
 		log_error("%s: the newest changes could not be saved: %s", m->store.contracts_path,
-			  strerror(-m->store.result));
+			  file_error(m->store.result));
 	m->recorder.observers.n = 0;
 }
 

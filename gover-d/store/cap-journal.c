@@ -37,7 +37,9 @@ struct record {
 };
 
 struct cap_journal {
-	int fd;
+	char *path;
+	int fd;	       /* -1: the file system is read-only, and there is no file */
+	bool writable; /* used by the thread, after the open */
 	int n;
 	struct record *records;
 	bool started; /* the thread and its lock exist */
@@ -76,6 +78,20 @@ static int write_line(int fd, int index, const struct record *record)
 	return n == RECORD_BYTES ? 0 : -ENOSPC;
 }
 
+/* Opens the file again, because its file system was read-only. */
+static int make_writable(struct cap_journal *journal)
+{
+	int fd = file_open(journal->path, O_RDWR | O_CREAT, 0600);
+
+	if (fd < 0)
+		return fd;
+	if (journal->fd >= 0)
+		(void)close(journal->fd);
+	journal->fd = fd;
+	journal->writable = true;
+	return 0;
+}
+
 /* Returns the index of a record that changed after its last write, or -1. */
 static int find_changed(const struct cap_journal *journal)
 {
@@ -85,19 +101,31 @@ static int find_changed(const struct cap_journal *journal)
 	return -1;
 }
 
+/* The file that was opened again may be another one. */
+static void write_others(struct cap_journal *journal, int index)
+{
+	for (int i = 0; i < journal->n; i++)
+		journal->records[i].changes += i != index;
+}
+
 /* Writes one record. @lock is free meanwhile. */
 static void write_record(struct cap_journal *journal, int index)
 {
 	struct record record = journal->records[index];
+	bool opens = !journal->writable;
 	int r;
 
 	journal->write_started_ns = clock_now().mono_ns;
 	pthread_mutex_unlock(&journal->lock);
-	r = write_line(journal->fd, index, &record);
+	r = opens ? make_writable(journal) : 0;
+	if (r >= 0)
+		r = write_line(journal->fd, index, &record);
 	pthread_mutex_lock(&journal->lock);
 	journal->write_started_ns = 0;
 	journal->records[index].tried = record.changes;
 	journal->records[index].error = r;
+	if (opens && journal->writable)
+		write_others(journal, index);
 	if (r < 0)
 		journal->retry_ns = clock_now().mono_ns + RETRY_NS;
 	pthread_cond_signal(&journal->ended);
@@ -233,6 +261,8 @@ static int load(struct cap_journal *journal)
 	struct stat st;
 	ssize_t n;
 
+	if (journal->fd < 0)
+		return 0;
 	if (fstat(journal->fd, &st) < 0)
 		return -errno;
 	if (st.st_size > (off_t)RECORDS_MAX * RECORD_BYTES)
@@ -252,13 +282,27 @@ static int load(struct cap_journal *journal)
 	return 0;
 }
 
+/* Opens the file; on a read-only file system for reading, if it exists. */
+static int open_file(struct cap_journal *journal)
+{
+	int r = make_writable(journal);
+
+	if (r != -EROFS)
+		return r;
+	journal->fd = file_open(journal->path, O_RDONLY, 0);
+	return journal->fd < 0 && journal->fd != -ENOENT ? journal->fd : 0;
+}
+
 int cap_journal_open(const char *path, struct cap_journal **ret_journal, struct err *reterr)
 {
 	struct cap_journal *journal = xcalloc(1, sizeof(*journal));
 	int r;
 
-	journal->fd = file_open(path, O_RDWR | O_CREAT, 0600);
-	r = journal->fd < 0 ? journal->fd : load(journal);
+	journal->fd = -1;
+	journal->path = xstrdup(path);
+	r = open_file(journal);
+	if (r >= 0)
+		r = load(journal);
 	if (r >= 0)
 		r = start_thread(journal);
 	if (r < 0) {
@@ -278,6 +322,7 @@ struct cap_journal *cap_journal_close(struct cap_journal *journal)
 	if (journal->fd >= 0)
 		(void)close(journal->fd);
 	free(journal->records);
+	free(journal->path);
 	free(journal);
 	return NULL;
 }
@@ -329,12 +374,26 @@ static int change_record(struct cap_journal *journal, const char *id, int last_p
 	return (int)(record - journal->records);
 }
 
+/* True if the file contains this record of @id. */
+static bool is_written(const struct cap_journal *journal, const char *id, int last_pct,
+		       int intent_pct)
+{
+	const struct record *record = find(journal, id);
+
+	return record && record->last_pct == last_pct && record->intent_pct == intent_pct &&
+	       record->tried == record->changes && record->error == 0;
+}
+
 int cap_journal_set(struct cap_journal *journal, const char *id, int last_pct, int intent_pct)
 {
 	struct record before, *record;
 	int index, r;
 
 	pthread_mutex_lock(&journal->lock);
+	if (is_written(journal, id, last_pct, intent_pct)) {
+		pthread_mutex_unlock(&journal->lock);
+		return 0;
+	}
 	index = r = change_record(journal, id, last_pct, intent_pct, &before);
 	if (index >= 0)
 		r = wait_written(journal, index);

@@ -21,7 +21,10 @@ struct cap_journal;
 
 #define CAP_JOURNAL_WAIT_MS 250
 
-/* Opens or creates the file @path. Lines that are not valid records are ignored. */
+/*
+ * Opens or creates the file @path. Lines that are not valid records are ignored. If the file system
+ * is read-only, reads the file, if it exists; each write then tries to open it for writing.
+ */
 int cap_journal_open(const char *path, struct cap_journal **ret_journal, struct err *reterr);
 /* Writes all records. @journal may be NULL; returns NULL. */
 struct cap_journal *cap_journal_close(struct cap_journal *journal);
@@ -29,7 +32,10 @@ struct cap_journal *cap_journal_close(struct cap_journal *journal);
 /* Reads the record of @id. Returns false if the journal has no record of @id. */
 bool cap_journal_get(const struct cap_journal *journal, const char *id, int *ret_last_pct,
 		     int *ret_intent_pct);
-/* Writes the record of @id. If this fails, the record in memory does not change. */
+/*
+ * Writes the record of @id, unless the file contains it already. If this fails, the record in
+ * memory does not change.
+ */
 int cap_journal_set(struct cap_journal *journal, const char *id, int last_pct, int intent_pct);
 /*
  * Sets the record of @id: @cap_pct is in force. The file is written later. After the write of a
