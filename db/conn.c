@@ -112,6 +112,8 @@ static void create_database(const char *path)
 
 const char *const conn_file_ends[CONN_FILES] = {"", "-wal", "-shm", "-journal"};
 
+#define CONN_URI_MAX (PATH_MAX + 64)
+
 static int check_kind(const char *path, struct err *reterr)
 {
 	char file[PATH_MAX];
@@ -124,20 +126,71 @@ static int check_kind(const char *path, struct err *reterr)
 	return 0;
 }
 
+/* Writes "file:PATH?immutable=1" to @uri. */
+static int make_uri(const char *path, char uri[CONN_URI_MAX])
+{
+	size_t n = (size_t)snprintf(uri, CONN_URI_MAX, "file:");
+
+	for (const char *c = path; *c; c++) {
+		if (n + sizeof("%00?immutable=1") > CONN_URI_MAX)
+			return -ENAMETOOLONG;
+		n += (size_t)snprintf(uri + n, CONN_URI_MAX - n,
+				      strchr("%?#", *c) ? "%%%02x" : "%c", *c);
+	}
+	snprintf(uri + n, CONN_URI_MAX - n, "?immutable=1");
+	return 0;
+}
+
+bool conn_is_fixed(const char *path)
+{
+	char file[PATH_MAX];
+	struct stat st;
+
+	if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 || errno != EROFS)
+		return false;
+	for (size_t i = CONN_LOG; i < CONN_FILES; i++)
+		if (i != CONN_INDEX &&
+		    snprintf(file, sizeof(file), "%s%s", path, conn_file_ends[i]) < PATH_MAX &&
+		    stat(file, &st) == 0 && st.st_size > 0)
+			return false;
+	return true;
+}
+
+int conn_probe_locks(const char *path)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	char probe[PATH_MAX];
+	int fd, r;
+
+	if (snprintf(probe, sizeof(probe), "%s.probe", path) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	fd = open(probe, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	r = fcntl(fd, F_SETLK, &lock) < 0 ? -errno : 0;
+	(void)close(fd);
+	(void)unlink(probe);
+	return r;
+}
+
 int conn_open(const char *path, int flags, int busy_ms, sqlite3 **ret_db, struct err *reterr)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	bool write = flags & SQLITE_OPEN_READWRITE;
+	char uri[CONN_URI_MAX];
 	sqlite3 *db = NULL;
 	int rc, r;
 
 	(void)pthread_once(&once, set_up_library);
 	r = check_kind(path, reterr);
+	if (r >= 0 && flags & SQLITE_OPEN_URI)
+		r = make_uri(path, uri);
 	if (r < 0)
 		return r;
 	if (flags & SQLITE_OPEN_CREATE)
 		create_database(path); /* sqlite3_open_v2() below reports a failure */
-	rc = sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+	rc = sqlite3_open_v2(flags & SQLITE_OPEN_URI ? uri : path, &db,
+			     flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
 	r = rc == SQLITE_OK ? 0 : conn_fail(db, rc, path, reterr);
 	/* Without permission to write, sqlite opens the file for reading without an error; only
 	 * sqlite3_db_readonly() reports this case. */

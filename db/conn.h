@@ -13,15 +13,34 @@
 
 /* Ends of the names of the files of a database: itself, its log, index and rollback journal. */
 #define CONN_FILES 4
+#define CONN_LOG   1
+#define CONN_INDEX 2
 extern const char *const conn_file_ends[CONN_FILES];
 
 /*
- * Opens @path. @flags are SQLITE_OPEN_ constants. Returns -EUCLEAN if a file of the database is not
- * a regular file, because sqlite would wait for the other end of a FIFO. A statement waits at most
+ * Opens @path. @flags are SQLITE_OPEN_ constants; SQLITE_OPEN_URI: sqlite assumes that no program
+ * changes the file, and needs neither its log nor its index. Returns -EUCLEAN if a file of the
+ * database is not a regular file, because sqlite would wait for the other end of a FIFO. A
+ * statement waits at most
  * @busy_ms while another program has locked the file. Returns -EACCES or -EROFS if @flags include
  * writing and the file can only be read.
  */
 int conn_open(const char *path, int flags, int busy_ms, sqlite3 **ret_db, struct err *reterr);
+
+/*
+ * True if the file system is read-only and the file contains all rows, so that SQLITE_OPEN_URI may
+ * be used.
+ */
+bool conn_is_fixed(const char *path);
+
+/*
+ * Locks a new file in the folder of @path. Returns 0, or the negative errno: -ENOLCK if the file
+ * system has no locks, which sqlite does not distinguish from a file that is locked.
+ */
+int conn_probe_locks(const char *path);
+
+/* A writer and a reader of a database without a log wait for each other at most this time. */
+#define CONN_BUSY_MS 3000
 
 /*
  * Converts the result code of a failed call on @db to a negative errno. -EUCLEAN: the file is

@@ -176,11 +176,12 @@ struct db_retention {
 };
 
 /*
- * Opens or creates @path in WAL mode, migrates it, prepares all statements and starts the writer. A
- * damaged file is set aside (db/store.h). If the file was not closed, the writer checks the whole
- * file after the open, because sqlite notices a damaged page only when it needs that page. Returns
- * -EINVAL if the file is a database of another program, -EPROTO if a newer version of gover wrote
- * it, and -EROFS or -EACCES if the file cannot be written.
+ * Opens or creates @path in WAL mode, if the file system has shared mappings, migrates it, prepares
+ * all statements and starts the writer. A damaged file is set aside (db/store.h). If the file was
+ * not closed, the writer checks the whole file after the open, because sqlite notices a damaged
+ * page only when it needs that page. Returns -EINVAL if the file is a database of another program,
+ * -EPROTO if a newer version of gover wrote it, and -EROFS or -EACCES if the file cannot be
+ * written.
  */
 int db_open(const char *path, const struct db_retention *retention, struct db **ret_db,
 	    struct err *reterr);
@@ -267,6 +268,8 @@ struct db_stats {
 	char set_aside_name[DB_DAMAGED_NAME_MAX]; /* the last one */
 	char set_aside_why[DB_MESSAGE_MAX];
 	struct db_damaged damaged; /* all that still exist */
+	bool no_log; /* the file system has no shared mappings: queries and writes wait for each
+			other */
 };
 void db_stats(struct db *db, struct db_stats *ret_stats);
 

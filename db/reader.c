@@ -4,11 +4,13 @@
  * that exceeds a limit is interrupted by sqlite's progress handler.
  */
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -64,11 +66,21 @@ static void disconnect(struct db_reader *reader)
 	reader->db = NULL;
 }
 
-static int connect_file(struct db_reader *reader, struct err *reterr)
+/* While a writer has the database open, the log exists unless the database has none. */
+static bool has_log(const char *path)
+{
+	char log[PATH_MAX];
+
+	return snprintf(log, sizeof(log), "%s%s", path, conn_file_ends[CONN_LOG]) < PATH_MAX &&
+	       access(log, F_OK) == 0;
+}
+
+static int connect_with(struct db_reader *reader, int flags, struct err *reterr)
 {
 	int r;
 
-	r = conn_open(reader->path, SQLITE_OPEN_READONLY, BUSY_MS, &reader->db, reterr);
+	r = conn_open(reader->path, SQLITE_OPEN_READONLY | flags,
+		      has_log(reader->path) ? BUSY_MS : CONN_BUSY_MS, &reader->db, reterr);
 	if (r < 0)
 		return r;
 	r = schema_check(reader->db, reader->path, reterr);
@@ -76,6 +88,16 @@ static int connect_file(struct db_reader *reader, struct err *reterr)
 		disconnect(reader);
 	else
 		sqlite3_progress_handler(reader->db, INSTRUCTIONS, check_limit, reader);
+	return r;
+}
+
+/* On a read-only file system, sqlite cannot create the index that a log needs. */
+static int connect_file(struct db_reader *reader, struct err *reterr)
+{
+	int r = connect_with(reader, 0, reterr);
+
+	if (r < 0 && conn_is_fixed(reader->path))
+		r = connect_with(reader, SQLITE_OPEN_URI, reterr);
 	return r;
 }
 

@@ -471,17 +471,31 @@ struct store {
 	int64_t cached_minute;
 	/* PRAGMA data_version; changes if another connection changes the file */
 	int64_t data_version;
+	bool no_log; /* see store_has_no_log() */
 };
 
 /*
  * secure_delete = OFF avoids overwriting deleted rows. journal_size_limit truncates a large WAL
  * file.
  */
-static const char setup_sql[] = "PRAGMA journal_mode = WAL;"
-				"PRAGMA synchronous = NORMAL;"
+static const char setup_sql[] = "PRAGMA synchronous = NORMAL;"
 				"PRAGMA secure_delete = OFF;"
 				"PRAGMA cache_size = -1024;"
 				"PRAGMA journal_size_limit = 8388608;";
+
+static const char log_sql[] = "PRAGMA journal_mode = WAL";
+/* Without a log, a power failure could damage the file with synchronous = NORMAL. */
+static const char no_log_sql[] = "PRAGMA journal_mode = TRUNCATE;"
+				 "PRAGMA synchronous = FULL;";
+
+static void disconnect(struct store *store)
+{
+	conn_finalize(store->rollup.statements, ROLLUP_STATEMENTS);
+	conn_finalize(store->rollup.prunes, PRUNES);
+	conn_finalize(store->statements, STATEMENTS);
+	sqlite3_close(store->db);
+	store->db = NULL;
+}
 
 static int set_up(struct store *store, const char *path, struct err *reterr)
 {
@@ -496,6 +510,9 @@ static int set_up(struct store *store, const char *path, struct err *reterr)
 		return r;
 	rc = sqlite3_exec(store->db, setup_sql, NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(store->db, store->no_log ? no_log_sql : log_sql, NULL, NULL,
+				  NULL);
+	if (rc == SQLITE_OK)
 		rc = conn_prepare(store->db, statement_sql, STATEMENTS, store->statements);
 	if (rc == SQLITE_OK)
 		rc = conn_prepare(store->db, rollup_sql, ROLLUP_STATEMENTS, rollup->statements);
@@ -506,6 +523,31 @@ static int set_up(struct store *store, const char *path, struct err *reterr)
 	return rc == SQLITE_OK ? 0 : conn_fail(store->db, rc, path, reterr);
 }
 
+/* Copies the log to the file. An exclusive connection needs no shared index for this. */
+static int leave_log(const char *path, struct err *reterr)
+{
+	sqlite3 *db = NULL;
+	int r = conn_open(path, SQLITE_OPEN_READWRITE, CONN_BUSY_MS, &db, reterr);
+	int rc;
+
+	if (r < 0)
+		return r;
+	rc = sqlite3_exec(db, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = TRUNCATE",
+			  NULL, NULL, NULL);
+	if (rc != SQLITE_OK)
+		r = conn_fail(db, rc, path, reterr);
+	sqlite3_close(db);
+	return r;
+}
+
+static int try_open(const char *path, int flags, struct store *store, struct err *reterr)
+{
+	int busy_ms = store->no_log ? CONN_BUSY_MS : BUSY_MS;
+	int r = conn_open(path, SQLITE_OPEN_READWRITE | flags, busy_ms, &store->db, reterr);
+
+	return r < 0 ? r : set_up(store, path, reterr);
+}
+
 /*
  * Opens an existing file; @flags SQLITE_OPEN_CREATE: or a new one. Like db_open(). Also returns
  * -EBUSY if another program has locked the file, and -EUCLEAN if the file is damaged.
@@ -514,11 +556,20 @@ static int open_store(const char *path, int flags, const struct db_retention *re
 		      struct store **ret_store, struct err *reterr)
 {
 	struct store *store = xcalloc(1, sizeof(*store));
-	int r = conn_open(path, SQLITE_OPEN_READWRITE | flags, BUSY_MS, &store->db, reterr);
+	int r;
 
 	store->rollup.retention = *retention;
-	if (r >= 0)
-		r = set_up(store, path, reterr);
+	r = try_open(path, flags, store, reterr);
+	if (r < 0 && store->db && sqlite3_extended_errcode(store->db) == SQLITE_IOERR_SHMMAP) {
+		disconnect(store);
+		store->no_log = true;
+		r = leave_log(path, reterr);
+		if (r >= 0)
+			r = try_open(path, flags, store, reterr);
+	}
+	if (r == -EBUSY && conn_probe_locks(path) == -ENOLCK)
+		r = err_fail(reterr, ENOLCK, "%s: the file system has no locks: %s", path,
+			     strerror(ENOLCK));
 	if (r < 0) {
 		store_close(store);
 		return r;
@@ -531,11 +582,8 @@ struct store *store_close(struct store *store)
 {
 	if (!store)
 		return NULL;
-	conn_finalize(store->rollup.statements, ROLLUP_STATEMENTS);
-	conn_finalize(store->rollup.prunes, PRUNES);
-	conn_finalize(store->statements, STATEMENTS);
+	disconnect(store);
 	free(store->cached);
-	sqlite3_close(store->db);
 	free(store);
 	return NULL;
 }
@@ -724,6 +772,8 @@ int store_write(struct store *store, enum record_kind kind, const void *record)
 /* Not a prepared statement, because sqlite sets this when it prepares the statement. */
 int store_set_durable(struct store *store, bool durable)
 {
+	if (store->no_log)
+		return SQLITE_OK; /* each commit is on disk, see no_log_sql */
 	return sqlite3_exec(store->db,
 			    durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL",
 			    NULL, NULL, NULL);
@@ -771,6 +821,11 @@ const char *store_message(const struct store *store)
 bool store_moved(const struct store *store)
 {
 	return conn_moved(store->db);
+}
+
+bool store_has_no_log(const struct store *store)
+{
+	return store->no_log;
 }
 
 /* --- the files that were set aside --- */

@@ -45,6 +45,8 @@ int64_t store_clock_ahead_ms(const struct store *store);
 const char *store_message(const struct store *store);
 /* Returns true if the file was deleted or replaced. */
 bool store_moved(const struct store *store);
+/* True if the store has no log, because the file system has no shared mappings for its index. */
+bool store_has_no_log(const struct store *store);
 
 #define ROLLUP_MINUTE_MS INT64_C(60000)
 #define ROLLUP_HOUR_MS	 INT64_C(3600000)

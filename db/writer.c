@@ -236,8 +236,8 @@ static bool wait_for_work(struct db *db, uint64_t *ret_end)
 	return more;
 }
 
-/* Stores in the statistics how the file was opened. */
-static void note_open(struct db *db, const struct damage_result *result)
+/* Stores in the statistics which file was set aside. */
+static void note_set_aside(struct db *db, const struct damage_result *result)
 {
 	struct db_damaged damaged;
 
@@ -252,6 +252,15 @@ static void note_open(struct db *db, const struct damage_result *result)
 		db->checked_ns = 0;
 		db->check_due = false; /* it was requested for the damaged file */
 	}
+	pthread_mutex_unlock(&db->lock);
+}
+
+/* Stores in the statistics how the file was opened. */
+static void note_open(struct db *db, const struct damage_result *result)
+{
+	note_set_aside(db, result);
+	pthread_mutex_lock(&db->lock);
+	db->stats.no_log = store_has_no_log(db->store);
 	pthread_mutex_unlock(&db->lock);
 	db->damage[0] = '\0';
 }
@@ -396,6 +405,16 @@ static bool connection_survives(int rc)
 	return (rc & 0xff) == SQLITE_FULL || (rc & 0xff) == SQLITE_CONSTRAINT;
 }
 
+/* Without a log, a commit waits for readers, and no reader begins meanwhile. */
+static int commit(struct db *db)
+{
+	int rc = store_commit(db->store);
+
+	while ((rc & 0xff) == SQLITE_BUSY && wait_for_lock(db, store_message(db->store)))
+		rc = store_commit(db->store);
+	return rc;
+}
+
 static void write_batch(struct db *db, uint64_t end)
 {
 	uint64_t position = db->finished;
@@ -413,7 +432,7 @@ static void write_batch(struct db *db, uint64_t end)
 	if (rc == SQLITE_OK) {
 		rc = write_records(db, &position, end);
 		if (rc == SQLITE_OK)
-			rc = store_commit(db->store);
+			rc = commit(db);
 		if (rc != SQLITE_OK)
 			snprintf(message, sizeof(message), "%.127s", store_message(db->store));
 	}

@@ -64,7 +64,7 @@ static int read_database(struct api_fetch *fetch)
 	if (atomic_load(fetch->limit.cancelled))
 		return -ECANCELED;
 	/* If the flush times out, the newest rows are missing in the answer. */
-	if (!fetch->old_only)
+	if (fetch->db && !fetch->old_only)
 		(void)db_flush_within(fetch->db, FLUSH_MS);
 	if (clock_now().mono_ns >= fetch->limit.end_ns)
 		return -ETIME;
@@ -74,6 +74,9 @@ static int read_database(struct api_fetch *fetch)
 				     "%s: the database is locked by another program; try again "
 				     "later",
 				     fetch->name);
+	if (r < 0 && !fetch->db)
+		return err_condition(&fetch->err, CONTROL_E_NO_ANSWER,
+				     "history: not available at present");
 	if (r < 0) {
 		/* the writer could open the file, so the file may be damaged since */
 		db_check(fetch->db);
@@ -82,7 +85,7 @@ static int read_database(struct api_fetch *fetch)
 	db_reader_limit(reader, &fetch->limit);
 	r = fetch->read(fetch, reader);
 	db_reader_close(reader);
-	if (r == -EUCLEAN)
+	if (r == -EUCLEAN && fetch->db)
 		db_check(fetch->db);
 	return r;
 }
@@ -125,10 +128,6 @@ void *api_fetch_new(struct api *api, struct api_request *request, const char *na
 	const struct view *view = api->view;
 	struct api_fetch *fetch;
 
-	if (!view->history->db) {
-		problem_reply(request, 503, "history: not available at present");
-		return NULL;
-	}
 	fetch = xcalloc(1, size);
 	fetch->deferred = api_deferred_begin(request);
 	memcpy(fetch->client, request->principal.name, sizeof(fetch->client));

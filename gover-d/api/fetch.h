@@ -32,7 +32,7 @@ struct api_fetch {
 	struct worker_job job; /* must be the first member */
 	char client[ACCESS_NAME_MAX];
 	struct api_deferred *deferred;
-	struct db *db;		/* the database; stays open until the threads have ended */
+	struct db *db; /* stays open until the threads have ended; NULL: nothing can be written */
 	char path[PATH_MAX];	/* path of the database */
 	int64_t from_ms, to_ms; /* range of the answer, if it has one; set by the handler */
 	bool old_only; /* the newest rows, which may still be in the queue of @db, are not needed */
@@ -55,7 +55,7 @@ int api_fetch_range(struct api_request *request, int64_t default_ms, int64_t *re
 
 /*
  * Returns a new fetch of the data @name, a struct of @size bytes that are zero after the common
- * part. NULL: no database; the reply is set.
+ * part.
  */
 void *api_fetch_new(struct api *api, struct api_request *request, const char *name, size_t size,
 		    api_fetch_read read);

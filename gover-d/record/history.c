@@ -33,6 +33,11 @@ static bool watch_file(struct history *history, const struct db_stats *stats)
 {
 	bool replaced = stats->replaced != history->replaced_seen;
 
+	if (stats->no_log && !history->no_log)
+		log_notice("%s: the file system has no shared mappings: the database has no WAL, "
+			   "and queries and writes wait for each other",
+			   history->path);
+	history->no_log = stats->no_log;
 	if (stats->set_aside != history->set_aside_seen)
 		log_warning("%s: damaged (%s): set aside as %s; a new file begins", history->path,
 			    stats->set_aside_why, stats->set_aside_name);

@@ -35,6 +35,7 @@ struct history {
 	struct instant ticked; /* the last tick; all zero: none */
 	/* totals of db_stats at the last tick, or at the open */
 	uint64_t replaced_seen, set_aside_seen;
+	bool no_log;	   /* as in db_stats, at the last tick */
 	bool damaged;	   /* a damaged database was set aside, now or earlier, and still exists */
 	int failing_ticks; /* number of further ticks in which this alert is reported */
 };

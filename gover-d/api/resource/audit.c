@@ -109,8 +109,6 @@ static void get_audit(struct api *api, struct api_request *request)
 	    api_query_whole(request, "limit", 1, LIMIT_MAX, &limit) < 0)
 		return;
 	a = api_fetch_new(api, request, "audit", sizeof(*a), read_audit);
-	if (!a)
-		return;
 	a->after = after;
 	a->limit = limit;
 	a->end = audit_rows_end_id(rows);

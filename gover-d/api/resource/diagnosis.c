@@ -210,8 +210,6 @@ static void reply_removed(struct api *api, struct api_request *request)
 		return;
 	}
 	f = api_fetch_new(api, request, "decisions", sizeof(*f), read_removed);
-	if (!f)
-		return;
 	(void)id_copy(f->vgpu, vgpu); /* cannot fail: the id was checked above */
 	api_fetch_submit(api, request, &f->fetch);
 }

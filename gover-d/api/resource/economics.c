@@ -263,8 +263,6 @@ static void get_economics(struct api *api, struct api_request *request)
 	if (api_fetch_range(request, RANGE_DEFAULT_MS, &from_ms, &to_ms) < 0)
 		return;
 	e = api_fetch_new(api, request, "ledger", sizeof(*e), read_economics);
-	if (!e)
-		return;
 	e->fetch.from_ms = from_ms;
 	e->fetch.to_ms = to_ms;
 	ledger_flush(api->changes->tick);

@@ -181,8 +181,6 @@ static void get_history(struct api *api, struct api_request *request)
 	if (read_steps(request, &range) < 0)
 		return;
 	h = api_fetch_new(api, request, "history", sizeof(*h), read_points);
-	if (!h)
-		return;
 	h->range = range;
 	for (int i = 0; i < host->n_gpus; i++)
 		if (host_gpu_unit(&host->gpus[i], NULL) == GPU_WORK)
@@ -330,8 +328,6 @@ static void get_gpu_load(struct api *api, struct api_request *request)
 	if (!gpu || read_steps(request, &range) < 0)
 		return;
 	l = api_fetch_new(api, request, "history", sizeof(*l), read_load);
-	if (!l)
-		return;
 	l->range = range;
 	l->step_ticks = (double)range.step_s * 1000 / api->view->config->period_ms;
 	(void)id_copy(l->gpu, request->param); /* cannot fail: the GPU exists */
@@ -477,8 +473,6 @@ static void get_samples(struct api *api, struct api_request *request)
 	if (!gpu || api_fetch_range(request, RANGE_DEFAULT_MS, &from_ms, &to_ms) < 0)
 		return;
 	s = api_fetch_new(api, request, "history", sizeof(*s), read_samples);
-	if (!s)
-		return;
 	s->fetch.from_ms = from_ms;
 	s->fetch.to_ms = to_ms;
 	s->fetch.old_only = to_ms <= clock_now().wall_ms - NEWEST_MS;

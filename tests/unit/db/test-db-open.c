@@ -253,9 +253,29 @@ TEST(test_a_history_in_a_folder_that_became_read_only_is_rejected)
 	assert_int_equal(chmod(temp_folder, 0755), 0);
 }
 
-TEST(test_a_read_only_file_system_is_rejected)
+static int count_decision(void *userdata, const void *row)
 {
+	(void)row;
+	++*(int *)userdata;
+	return 0;
+}
+
+static int count_decisions(void)
+{
+	int n = 0;
+
+	assert_int_equal(db_query_decisions(reader, 10, count_decision, &n), 0);
+	return n;
+}
+
+/* sqlite gets the path as a URI, which has characters with a meaning */
+TEST(test_a_read_only_file_system_can_only_be_read)
+{
+	struct db_decision decision = {.id = 1, .kind = "add", .result = "written"};
+
+	snprintf(path, sizeof(path), "%s/a %%41?b#c.db", temp_folder);
 	open_db(&keep_all);
+	assert_int_equal(db_append_decision(db, &decision), 0);
 	close_db();
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    mount(temp_folder, temp_folder, NULL, MS_BIND, NULL) < 0) {
@@ -266,6 +286,9 @@ TEST(test_a_read_only_file_system_is_rejected)
 	assert_int_equal(db_open(path, &keep_all, &db, &err), -EROFS);
 	assert_null(db);
 	assert_non_null(strstr(err.msg, path));
+	open_reader(); /* sqlite cannot create an index there */
+	assert_int_equal(count_decisions(), 1);
+	close_reader();
 	assert_int_equal(umount(temp_folder), 0);
 }
 
