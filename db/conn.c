@@ -286,3 +286,35 @@ bool conn_moved(sqlite3 *db)
 	return sqlite3_file_control(db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
 	       moved;
 }
+
+static struct conn_file find_file(const char *path, size_t i)
+{
+	char file[PATH_MAX];
+	struct stat st;
+
+	if (snprintf(file, sizeof(file), "%s%s", path, conn_file_ends[i]) >= PATH_MAX ||
+	    stat(file, &st) < 0)
+		return (struct conn_file){.inode = 0};
+	return (struct conn_file){.device = st.st_dev, .inode = st.st_ino};
+}
+
+void conn_find_files(const char *path, struct conn_files *ret_files)
+{
+	ret_files->log = find_file(path, CONN_LOG);
+	ret_files->index = find_file(path, CONN_INDEX);
+}
+
+static bool are_same(const struct conn_file *a, const struct conn_file *b)
+{
+	return a->device == b->device && a->inode == b->inode;
+}
+
+const char *conn_changed_file(const char *path, const struct conn_files *opened)
+{
+	struct conn_files now;
+
+	conn_find_files(path, &now);
+	if (!are_same(&now.log, &opened->log))
+		return conn_file_ends[CONN_LOG];
+	return are_same(&now.index, &opened->index) ? NULL : conn_file_ends[CONN_INDEX];
+}

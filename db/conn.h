@@ -8,6 +8,7 @@
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
@@ -68,5 +69,19 @@ int conn_get_int(sqlite3 *db, const char *sql, int64_t *ret_value);
 
 /* Returns true if the open file was deleted, renamed or replaced. */
 bool conn_moved(sqlite3 *db);
+
+/* The log and the index of a database. sqlite does not notice that one of them is replaced. */
+struct conn_files {
+	struct conn_file {
+		dev_t device;
+		ino_t inode; /* 0: missing */
+	} log, index;
+};
+void conn_find_files(const char *path, struct conn_files *ret_files);
+/*
+ * Returns the end of the name of a file that is not the one in @opened any more; NULL: both are the
+ * same.
+ */
+const char *conn_changed_file(const char *path, const struct conn_files *opened);
 
 #endif

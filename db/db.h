@@ -268,6 +268,8 @@ struct db_stats {
 	char set_aside_name[DB_DAMAGED_NAME_MAX]; /* the last one */
 	char set_aside_why[DB_MESSAGE_MAX];
 	struct db_damaged damaged; /* all that still exist */
+	uint64_t lost_files;	   /* how often the log or the index was deleted or replaced */
+	const char *lost_file;	   /* end of the name of the last one */
 	bool no_log; /* the file system has no shared mappings: queries and writes wait for each
 			other */
 };

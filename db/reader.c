@@ -41,6 +41,7 @@ typedef int (*row_fn)(void *userdata, sqlite3_stmt *row);
 struct db_reader {
 	char *path;
 	sqlite3 *db; /* NULL: not open */
+	struct conn_files opened;
 	struct db_limit limit;
 };
 
@@ -88,6 +89,7 @@ static int connect_with(struct db_reader *reader, int flags, struct err *reterr)
 		disconnect(reader);
 	else
 		sqlite3_progress_handler(reader->db, INSTRUCTIONS, check_limit, reader);
+	conn_find_files(reader->path, &reader->opened);
 	return r;
 }
 
@@ -139,7 +141,8 @@ static int begin_query(struct db_reader *reader)
 {
 	int rc;
 
-	if (reader->db && conn_moved(reader->db))
+	if (reader->db &&
+	    (conn_moved(reader->db) || conn_changed_file(reader->path, &reader->opened)))
 		disconnect(reader);
 	if (!reader->db) {
 		int r = connect_file(reader, /* reterr= */ NULL);

@@ -472,6 +472,7 @@ struct store {
 	/* PRAGMA data_version; changes if another connection changes the file */
 	int64_t data_version;
 	bool no_log; /* see store_has_no_log() */
+	struct conn_files opened;
 };
 
 /*
@@ -520,6 +521,7 @@ static int set_up(struct store *store, const char *path, struct err *reterr)
 		rc = conn_prepare(store->db, prune_sql, PRUNES, rollup->prunes);
 	if (rc == SQLITE_OK)
 		rc = rollup_reload(rollup);
+	conn_find_files(path, &store->opened);
 	return rc == SQLITE_OK ? 0 : conn_fail(store->db, rc, path, reterr);
 }
 
@@ -823,6 +825,18 @@ bool store_moved(const struct store *store)
 	return conn_moved(store->db);
 }
 
+const char *store_lost_file(const struct store *store)
+{
+	return store->no_log
+		       ? NULL
+		       : conn_changed_file(sqlite3_db_filename(store->db, "main"), &store->opened);
+}
+
+int store_empty_log(struct store *store)
+{
+	return sqlite3_wal_checkpoint_v2(store->db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+}
+
 bool store_has_no_log(const struct store *store)
 {
 	return store->no_log;
@@ -982,6 +996,22 @@ static int move_other(const char *path, const char *end, struct damage_result *r
 		snprintf(result->why, sizeof(result->why), "%s%s is not a regular file",
 			 name_of(path), end);
 	return r;
+}
+
+void damage_move_log(const char *path, struct damage_result *ret_result)
+{
+	CLEANUP_FREE char *real = realpath(path, NULL);
+	char from[PATH_MAX], to[PATH_MAX];
+	struct stat st;
+
+	*ret_result = (struct damage_result){.created = false};
+	path = real ? real : path;
+	if (write_path(path, name_of(path), conn_file_ends[CONN_LOG], from) < 0 ||
+	    stat(from, &st) < 0 || st.st_size == 0 || file_name_aside(from, to) < 0 ||
+	    strlen(name_of(to)) >= DB_DAMAGED_NAME_MAX || rename(from, to) < 0)
+		return;
+	strcpy(ret_result->set_aside, name_of(to));
+	strcpy(ret_result->why, "another program has put it in the place of the log");
 }
 
 static int rename_files(const char *path, const char *name)

@@ -45,6 +45,13 @@ int64_t store_clock_ahead_ms(const struct store *store);
 const char *store_message(const struct store *store);
 /* Returns true if the file was deleted or replaced. */
 bool store_moved(const struct store *store);
+/*
+ * Returns the end of the name of its log or index if this file was deleted or replaced, or NULL.
+ * The store still has all its rows, but no other connection finds those in the log.
+ */
+const char *store_lost_file(const struct store *store);
+/* Copies all rows from the log to the file. SQLITE_BUSY: a reader still needs the log. */
+int store_empty_log(struct store *store);
 /* True if the store has no log, because the file system has no shared mappings for its index. */
 bool store_has_no_log(const struct store *store);
 
@@ -67,6 +74,12 @@ struct damage_result {
  */
 int damage_open(const char *path, const struct db_retention *retention, const char *why,
 		struct store **ret_store, struct damage_result *ret_result, struct err *reterr);
+
+/*
+ * Renames the log if it has content. Must be called while no connection has the database open and
+ * its own log was emptied: the content belongs to another database.
+ */
+void damage_move_log(const char *path, struct damage_result *ret_result);
 
 /* Lists the databases that were set aside, oldest first. */
 void damage_list(const char *path, struct db_damaged *ret_damaged);

@@ -265,6 +265,32 @@ static void note_open(struct db *db, const struct damage_result *result)
 	db->damage[0] = '\0';
 }
 
+/*
+ * The log or its index was deleted or replaced: copies the rows that only this connection finds to
+ * the file, and closes it. SQLITE_BUSY: a reader still needs the log.
+ */
+static int leave_lost_file(struct db *db, const char *end, char message[DB_MESSAGE_MAX])
+{
+	struct damage_result log;
+	int rc = store_empty_log(db->store);
+
+	if (rc != SQLITE_OK) {
+		snprintf(message, DB_MESSAGE_MAX,
+			 "the file that ends in %s was deleted or replaced, and its records cannot "
+			 "be copied: %.40s",
+			 end, store_message(db->store));
+		return rc;
+	}
+	db->store = store_abandon(db->store);
+	damage_move_log(db->path, &log);
+	note_set_aside(db, &log);
+	pthread_mutex_lock(&db->lock);
+	db->stats.lost_files++;
+	db->stats.lost_file = end;
+	pthread_mutex_unlock(&db->lock);
+	return SQLITE_OK;
+}
+
 static int open_again(struct db *db, struct err *reterr)
 {
 	struct damage_result result;
@@ -290,15 +316,19 @@ static int open_again(struct db *db, struct err *reterr)
 
 static int reopen(struct db *db, char message[DB_MESSAGE_MAX])
 {
+	const char *lost = NULL;
 	struct err err;
-	int r;
+	int r, rc;
 
 	if (db->store && db->damage[0])
 		db->store = store_abandon(db->store);
 	else if (db->store && store_moved(db->store))
 		db->store = store_close(db->store);
-	if (db->store)
-		return SQLITE_OK;
+	else if (db->store)
+		lost = store_lost_file(db->store);
+	rc = lost ? leave_lost_file(db, lost, message) : SQLITE_OK;
+	if (rc != SQLITE_OK || db->store)
+		return rc;
 	r = open_again(db, &err);
 	if (r >= 0)
 		return SQLITE_OK;
@@ -408,10 +438,13 @@ static bool connection_survives(int rc)
 /* Without a log, a commit waits for readers, and no reader begins meanwhile. */
 static int commit(struct db *db)
 {
+	char message[DB_MESSAGE_MAX];
 	int rc = store_commit(db->store);
 
 	while ((rc & 0xff) == SQLITE_BUSY && wait_for_lock(db, store_message(db->store)))
 		rc = store_commit(db->store);
+	if (rc == SQLITE_OK && store_lost_file(db->store))
+		(void)reopen(db, message); /* else a crash loses what was committed */
 	return rc;
 }
 
@@ -624,7 +657,7 @@ static void check_on_request(struct db *db)
 	due = db->check_due && (!db->checked_ns || now_ns() >= db->checked_ns + CHECK_PAUSE_NS);
 	db->check_due = false;
 	pthread_mutex_unlock(&db->lock);
-	if (!due || !db->store || store_moved(db->store))
+	if (!due || !db->store || store_moved(db->store) || store_lost_file(db->store))
 		return;
 	check_file(db);
 	db->checked_ns = now_ns();
@@ -678,6 +711,8 @@ static void *run_thread(void *arg)
 		check_on_request(db);
 		list_damaged(db);
 	}
+	if (db->store && store_lost_file(db->store))
+		(void)store_empty_log(db->store);
 	store_close(db->store);
 
 	pthread_mutex_lock(&db->lock);

@@ -103,7 +103,7 @@ static void open_done(struct worker_job *job)
 	if (open->db) {
 		log_notice("%s is available again", history->path);
 		append_clock(history, clock_now());
-		history->replaced_seen = history->set_aside_seen = 0;
+		history->replaced_seen = history->set_aside_seen = history->lost_seen = 0;
 		db_stats(history->db, &stats);
 		(void)watch_file(history, &stats);
 		history->opened(history->userdata);
@@ -245,10 +245,22 @@ static void hold_failing(struct history *history, const struct db_stats *stats,
 	if (stats->dropped != history->dropped_seen) {
 		history->dropped_seen = stats->dropped;
 		history->failing_ticks = FAILING_TICKS;
+		history->lost_file = NULL;
+	}
+	if (stats->lost_files != history->lost_seen) {
+		history->lost_seen = stats->lost_files;
+		history->failing_ticks = FAILING_TICKS;
+		history->lost_file = stats->lost_file;
 	}
 	if (history->failing_ticks == 0 && !stats->last_error)
 		return;
 	history->failing_ticks -= history->failing_ticks > 0;
+	if (!stats->last_error && history->lost_file) {
+		alerts_hold(alerts, ALERT_HISTORY_FAILING, NULL, NULL, ms,
+			    "%s%s was deleted or replaced by another program; no record was lost",
+			    history->path, history->lost_file);
+		return;
+	}
 	alerts_hold(alerts, ALERT_HISTORY_FAILING, NULL, NULL, ms, "%s: %llu records lost: %s",
 		    history->path, (unsigned long long)stats->dropped,
 		    stats->last_message[0] ? stats->last_message : "the writer is too slow");

@@ -34,8 +34,9 @@ struct history {
 	uint64_t dropped_seen;
 	struct instant ticked; /* the last tick; all zero: none */
 	/* totals of db_stats at the last tick, or at the open */
-	uint64_t replaced_seen, set_aside_seen;
-	bool no_log;	   /* as in db_stats, at the last tick */
+	uint64_t replaced_seen, set_aside_seen, lost_seen;
+	const char *lost_file; /* see db_stats, if this is the newest reason of the alert */
+	bool no_log;	       /* as in db_stats, at the last tick */
 	bool damaged;	   /* a damaged database was set aside, now or earlier, and still exists */
 	int failing_ticks; /* number of further ticks in which this alert is reported */
 };

@@ -704,15 +704,32 @@ static void lose_file(void)
 	assert_int_equal(unlink(path), 0);
 }
 
-static void lose_all_files(void)
+static void lose_log(void)
 {
 	char name[96];
 
-	lose_file();
 	snprintf(name, sizeof(name), "%s-wal", path);
 	assert_int_equal(unlink(name), 0);
+}
+
+static void lose_index(void)
+{
+	char name[96];
+
 	snprintf(name, sizeof(name), "%s-shm", path);
 	assert_int_equal(unlink(name), 0);
+}
+
+static void lose_log_and_index(void)
+{
+	lose_log();
+	lose_index();
+}
+
+static void lose_all_files(void)
+{
+	lose_file();
+	lose_log_and_index();
 }
 
 static void lose_by_rename(void)
@@ -734,11 +751,10 @@ static const struct loss {
 	void (*lose)(void);
 	int kept;
 } losses[] = {
-	{"nothing", lose_nothing, 2},
-	{"the file", lose_file, 1},
-	{"the file, WAL and index", lose_all_files, 1},
-	{"renamed", lose_by_rename, 1},
-	{"truncated and deleted", lose_by_truncation, 1},
+	{"nothing", lose_nothing, 2},	{"the WAL", lose_log, 2},
+	{"the index", lose_index, 2},	{"WAL and index", lose_log_and_index, 2},
+	{"the file", lose_file, 1},	{"the file, WAL and index", lose_all_files, 1},
+	{"renamed", lose_by_rename, 1}, {"truncated and deleted", lose_by_truncation, 1},
 };
 
 TEST_WITH(test_a_deleted_history_is_created_again, make_folder, end)
