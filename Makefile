@@ -212,6 +212,7 @@ $B/gover-kernels $(call helper,cl-api cl-calls cl-slice cl-tenant cl-conformance
   private libs := -lOpenCL -lm -pthread
 $B/tests/fleet-hosts: private libs := -lcurl -ljansson -pthread
 $B/tests/fps-sink: private libs := -lm
+$B/tests/odd-fs: private libs := $(call libs_of,fuse3) -pthread
 # Other programs load these.
 loaded   := $(call helper,clock-shift fault-inject.so fake-nvml.so)
 $(loaded) $(call helper,cl-layer fps-allocs fps-end fps-next fps-plugin fps-take): private kind := -shared
