@@ -257,6 +257,7 @@ $(call suite,check-msan,lint) ## run tests and fuzz corpora without foreign libr
 $(call suite,check-valgrind,check,all) ## run gover-d with the sim backend for one minute under valgrind
 $(call suite,check-memory,check,all) ## check that memory stays constant over 10,000 ticks
 $(call suite,check-faults,check,all $(others),python3 tests/faults/run.py) ## inject faults (FAULTS_S=N)
+$(call suite,check-machine,check,all $(others),python3 tests/faults/machine.py) ## compare REST with a model
 $(call suite,soak,check,all $(others),python3 tests/faults/soak.py) ## run 10^6 periods of faults (SOAK_TICKS)
 $(call suite,check-compute,check,all $(compute_parts)) ## inject FAULTS (1000) into compute tenants (SEED=N)
 $(call suite,check-fleet,fleet,tests) ## test gover-fleet on OpenStack's Placement (FLEET_ROUNDS=N)

@@ -37,14 +37,21 @@ class Answer:
         return json.loads(self.body)
 
 
-def ask(path, method, target, body=None, headers=None, timeout=TIMEOUT_S):
-    """Returns the Answer, or raises NoAnswer."""
-    connection = UnixConnection(path, timeout)
+def ask(address, method, target, body=None, headers=None, timeout=TIMEOUT_S):
+    """
+    Returns the Answer, or raises NoAnswer. @address: the path of the unix socket, or a host and a port. @body: bytes are sent
+    as they are.
+    """
+    if isinstance(address, tuple):
+        connection = http.client.HTTPConnection(*address, timeout=timeout)
+    else:
+        connection = UnixConnection(address, timeout)
     headers = dict(headers or {})
     if body is not None:
         headers["Content-Type"] = "application/json"
+        body = body if isinstance(body, bytes) else json.dumps(body)
     try:
-        connection.request(method, target, json.dumps(body) if body is not None else None, headers)
+        connection.request(method, target, body, headers)
         response = connection.getresponse()
         return Answer(response.status, response.read())
     except (OSError, http.client.HTTPException) as error:
