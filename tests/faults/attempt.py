@@ -135,6 +135,12 @@ class Attempt:
         time.sleep(n * worlds.PERIOD_S)
 
 
+def unreadable(folder, names):
+    """The names that cannot be copied: FIFOs and sockets."""
+    paths = {name: os.path.join(folder, name) for name in names}
+    return [name for name, path in paths.items() if not (os.path.islink(path) or os.path.isdir(path) or os.path.isfile(path))]
+
+
 class Host:
     """A world with its clients, used for many faults. Replaced after a fault that it did not survive."""
 
@@ -221,7 +227,7 @@ class Host:
             return
         folder = os.path.join(self.build, "faults", f"{result.name}-{result.number}")
         shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(self.world.state, folder)
+        shutil.copytree(self.world.state, folder, symlinks=True, ignore=unreadable)
         with open(os.path.join(folder, "log"), "w") as file:
             file.write(self.world.log_text(self.begun_at))
 

@@ -66,6 +66,24 @@ def clock(realtime_s, boottime_s=0, back=True):
     return run
 
 
+def clock_over_start(realtime_s):
+    """The wall clock jumps, the daemon makes changes and is started again by this clock, and then by the right one."""
+
+    def run(attempt):
+        daemon = attempt.world.daemon
+        attempt.acts(2)
+        attempt.page.shift_clocks(realtime_s)
+        attempt.acts(3)
+        for shift_s in (realtime_s, 0):
+            daemon.stop() if attempt.rng.random() < 0.5 else daemon.kill()
+            attempt.page.shift_clocks(shift_s)
+            daemon.start()
+            until(attempt.world.is_ready, 20)
+            attempt.acts(2)
+
+    return run
+
+
 # --- memory ---
 
 

@@ -68,7 +68,7 @@ class Tally:
 
     def row(self):
         times = sorted(self.recovered) or [0.0]
-        return (f"{self.fault.name:24} {self.tries:7} {self.lost:5} {self.stuck:6} {len(self.failed):7} "
+        return (f"{self.fault.name:28} {self.tries:7} {self.lost:5} {self.stuck:6} {len(self.failed):7} "
                 f"{times[len(times) // 2]:8.2f} / {times[-1]:.2f}")
 
 
@@ -91,7 +91,7 @@ class Silence:
     def lines(self):
         columns = ("tries", *self.KINDS, "other")
         rows = [[name, *(str(counts[column]) for column in columns)] for name, counts in sorted(self.counts.items())]
-        form = "{:24} {:>7} {:>6} {:>6} {:>6} {:>14} {:>6} {:>6}"
+        form = "{:28} {:>7} {:>6} {:>6} {:>6} {:>14} {:>6} {:>6}"
         return [form.format(*row) for row in ([["silence", *columns], *rows] if rows else [])]
 
 
@@ -165,7 +165,7 @@ class Runner:
 
     def report(self):
         """Prints the TAP lines and writes the table. Returns the numbers of passed, failed and skipped faults."""
-        lines = [f"{'fault':24} {'tries':>7} {'lost':>5} {'stuck':>6} {'failed':>7}  recovered in s, p50 / max"]
+        lines = [f"{'fault':28} {'tries':>7} {'lost':>5} {'stuck':>6} {'failed':>7}  recovered in s, p50 / max"]
         counts = {"passed": 0, "failed": 0, "skipped": 0}
         for number, tally in enumerate(self.tallies.values(), 1):
             lines.append(tally.row())

@@ -6,6 +6,8 @@ import errno
 
 import disk
 import gpu
+import keys
+import objects
 import page as at
 import process
 import silence
@@ -127,6 +129,37 @@ LIVE = [
     Fault("live-lock-removed", state.while_running("lock", state.removed), why="the socket is a second lock"),
 ]
 
+# something else than a file has the name of a file of the state directory
+PUT_BACK = ("tokens.json",)
+NAMED = ("lock", "caps", "history.db", "history.db-wal", "history.db-shm")  # what is set aside is named by an alert
+HISTORY_LOST = {"history.db": ("sale",), "history.db-wal": ("sale",)}
+# a lock has no content, and sqlite ignores files of zeroes
+UNNAMED = (("lock", "huge"), ("history.db-wal", "huge"), ("history.db-shm", "huge"))
+ADVICE = "it is replaced, or a copy is used"
+OBJECTS = [
+    Fault(f"{name}-{kind}", objects.until_repaired(name, kind), "tokens_unreadable", recovers=REPAIR)
+    if name in PUT_BACK else
+    Fault(f"{name}-{kind}", objects.at_start(name, kind), "history_damaged", forgives=HISTORY_LOST.get(name, ()))
+    if name in NAMED and (name, kind) not in UNNAMED else
+    Fault(f"{name}-{kind}", objects.at_start(name, kind), why=ADVICE, forgives=HISTORY_LOST.get(name, ()))
+    for name in objects.FILES for kind in objects.OBJECTS if (name, kind) not in objects.ALLOWED
+] + [
+    Fault(f"live-{name}-{kind}", objects.while_running(name, kind, change), why="the next change replaces it")
+    for name, change in (("contracts.json", "change_for_sure"), ("tokens.json", "token"), ("lock", None), ("config.last", None))
+    for kind in objects.OBJECTS
+]
+
+# the sockets of the daemon, and signals
+NAMES = [
+    Fault(f"{name}-{kind}", objects.socket_replaced(name, kind), why="objects.py looks for the alert in the log", stops=name == "sock")
+    for name in ("sock", "fps.sock") for kind in ("removed", "plain", "folder", "fifo", "link")
+] + [
+    Fault("signals", objects.signals("SIGUSR1", "SIGUSR2", "SIGALRM", "SIGPIPE"), why="they are ignored"),
+    Fault("signal-hup", objects.hangup(valid=True), why="the configuration is read again"),
+    Fault("signal-hup-invalid", objects.hangup(valid=False), why="the log names the line"),
+    Fault("keys-kept", keys.kept, why=CRASH, recovers=RESTART),
+]
+
 # the GPU
 GPU = [
     Fault("sysfs-eio-busy", gpu.reads("busy", error=errno.EIO, periods=(3, 5)), "telemetry_stale"),
@@ -175,6 +208,7 @@ PROCESS = [
     Fault("clock-day-ahead", process.clock(process.DAY_S), why="times are only displayed", forgives=("silence",)),
     Fault("clock-day-back", process.clock(-process.DAY_S), why="times are only displayed"),
     Fault("clock-years-ahead", process.clock(800 * process.DAY_S), why="times are only displayed", forgives=("silence",)),
+    Fault("clock-back-start", process.clock_over_start(-process.DAY_S), why="times are only displayed"),
     Fault("suspend", process.clock(3600, 3600, back=False), why="times are only displayed"),
     Fault("memory-requests", process.allocations(process.TICKS, 4, 2000), why=END, recovers=RESTART, exits=(1,), stops=True,
           bound_s=40, share=0.5),
@@ -199,5 +233,5 @@ CALLERS = [
     Fault("gpu-top-silent", process.gpu_top("silent"), "utilization_unknown"),
 ]
 
-FAULTS = (KILLS + DISK + STATE + LIVE + [dataclasses.replace(each, outside=True) for each in GPU]
+FAULTS = (KILLS + DISK + STATE + LIVE + OBJECTS + NAMES + [dataclasses.replace(each, outside=True) for each in GPU]
           + [dataclasses.replace(each, group="silence", bound_s=60.0) for each in SILENCE] + PROCESS + CALLERS)

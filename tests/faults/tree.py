@@ -168,8 +168,10 @@ class SimTree:
 
 
 def read_journal(path):
-    """The caps file: {id: (last, intent)}."""
+    """The caps file: {id: (last, intent)}. Something else with its name has no records."""
     journal = {}
+    if not os.path.isfile(path):
+        return journal
     try:
         with open(path) as file:
             for line in file:

@@ -202,7 +202,9 @@ class World:
         return os.path.join(self.state, name)
 
     def json_file(self, name):
-        """The content of a file of the state directory, or None if it is missing or not JSON."""
+        """The content of a file of the state directory, or None if it is missing, not JSON or no file."""
+        if not os.path.isfile(self.file(name)):
+            return None
         try:
             with open(self.file(name)) as file:
                 return json.load(file)
