@@ -208,6 +208,7 @@ PROCESS = [
     Fault("clock-day-ahead", process.clock(process.DAY_S), why="times are only displayed", forgives=("silence",)),
     Fault("clock-day-back", process.clock(-process.DAY_S), why="times are only displayed"),
     Fault("clock-years-ahead", process.clock(800 * process.DAY_S), why="times are only displayed", forgives=("silence",)),
+    Fault("clock-before-1970", process.clock_over_start(-60 * 365 * process.DAY_S), why="times are only displayed"),
     Fault("clock-back-start", process.clock_over_start(-process.DAY_S), why="times are only displayed"),
     Fault("suspend", process.clock(3600, 3600, back=False), why="times are only displayed"),
     Fault("memory-requests", process.allocations(process.TICKS, 4, 2000), why=END, recovers=RESTART, exits=(1,), stops=True,
