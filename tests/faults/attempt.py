@@ -18,6 +18,7 @@ ALERT_S = 10.0  # generous: an alert is raised within a few periods
 STUCK_S = 1.0
 LOST_S = 3.0  # if the daemon works normally, lost objects do not come back
 TIDY_S = 20.0
+AUDIT_S = 10.0
 OWN_KILL = -9
 
 
@@ -170,13 +171,22 @@ class Host:
     def settle(self, snapshot):
         self.clients.ledger.settle(snapshot.actual(clients.POLICY))
         self.clients.accepted = []
+        self.clients.unanswered = []
         self.clients.violations = []
         self.log_at = self.world.log_size()
-        self.audit_at = self.last_row()
+        log = tree.until(lambda: oracle.audit_log(self.world, "limit=1"), AUDIT_S, 0.02)
+        if not log:
+            raise tree.Broken("REST cannot read the history")
+        self.audit_at = log["next_after"]  # the largest id
 
-    def last_row(self):
-        """The largest id in the audit log; 0: it has no row."""
-        return self.world.get("/v1/audit?limit=1")["next_after"]
+    def unrecorded(self):
+        """Complaints about the rows of the audit log. Rows may wait for the next write of the history."""
+
+        def wrong():
+            return oracle.recorded(self.world, self.clients.accepted, self.clients.unanswered, self.audit_at)
+
+        tree.until(lambda: not wrong(), AUDIT_S, 0.05)
+        return wrong()
 
     def look(self):
         """The Snapshot (None without an answer) and the complaints about it, without those of the ledger at the start."""
@@ -283,7 +293,7 @@ class Host:
         if "audit" not in self.clients.ledger.forgiven:
             missing = list(oracle.audited(self.world, self.clients.accepted, self.log_at))
             if not {"sale", "silence"} & self.clients.ledger.forgiven:  # the fault does not lose the history
-                missing += oracle.unrecorded(self.world, self.clients.accepted, self.audit_at)
+                missing += self.unrecorded()
             result.lost += len(missing)
             result.complaints += missing
         if result.complaints:

@@ -32,6 +32,7 @@ class Clients:
         self.ledger = books.Ledger()
         self.counter = 0
         self.accepted = []  # (method, target, status) of each answer with 2xx
+        self.unanswered = []  # (method, target) of each request without an answer
         self.violations = []  # promises that were broken before the eyes of a client
         self.later = None
         self.newcomers = []  # vGPUs that were created for a claim
@@ -44,6 +45,7 @@ class Clients:
             answer = self.world.ask(method, target, body, headers)
         except rest.NoAnswer:
             answer = None
+            self.unanswered.append((method, target))
         self.ledger.note(key, change, books.outcome(answer and answer.status))
         if answer and 200 <= answer.status < 300:
             self.accepted.append((method, target, answer.status))

@@ -182,6 +182,13 @@ def at_start(name, damage, words=""):
     return run
 
 
+def empty_log(path):
+    """Copies the rows of the -wal file to the database, so that a copy of the database has them."""
+    database = sqlite3.connect(path)
+    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.close()
+
+
 def until_repaired(name, damage, words="", starts=False):
     """
     The file is damaged while no daemon runs and cannot be replaced without losing what it contains. The daemon either does
@@ -193,6 +200,8 @@ def until_repaired(name, damage, words="", starts=False):
         path, good = attempt.world.file(name), attempt.world.file(name) + ".good"
         if not os.path.exists(path):
             return False
+        if name == "history.db":
+            empty_log(path)
         shutil.copy2(path, good)
         damage(path, attempt.rng)
         offset = attempt.world.log_size()

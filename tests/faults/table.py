@@ -10,6 +10,7 @@ import keys
 import objects
 import page as at
 import process
+import records
 import silence
 import state
 from attempt import Fault
@@ -59,7 +60,8 @@ DISK = [
     Fault("eio-caps", disk.fails(CAPS, errno.EIO, kinds=("raise_cap", "hold")), "write_failed: Input/output error"),
     Fault("eio-history", disk.fails(HISTORY, errno.EIO), "history_failing"),
     Fault("eio-disk", disk.fails(ALL, errno.EIO), "history_failing"),
-    Fault("eio-history-reads", disk.fails(HISTORY, errno.EIO, ("read",)), why="only queries are affected"),
+    Fault("eio-history-reads", disk.fails(HISTORY, errno.EIO, ("read",)),
+          why="sqlite takes a read error for damage, so the history begins anew", forgives=("sale",)),
     Fault("read-only-disk", disk.fails(ALL, errno.EROFS, READ_ONLY), "history_failing"),
     Fault("one-error-contracts", disk.fails_once(CONTRACTS + ("*/state",), CONTRACT_ACTS), why=ANSWER),
     Fault("one-error-tokens", disk.fails_once(TOKENS, ("token",)), why=ANSWER),
@@ -157,6 +159,8 @@ NAMES = [
     Fault("signals", objects.signals("SIGUSR1", "SIGUSR2", "SIGALRM", "SIGPIPE"), why="they are ignored"),
     Fault("signal-hup", objects.hangup(valid=True), why="the configuration is read again"),
     Fault("signal-hup-invalid", objects.hangup(valid=False), why="the log names the line"),
+    Fault("audit-kept", records.kept(lock=False), why=CRASH, recovers=RESTART),
+    Fault("audit-locked", records.kept(lock=True), why=CRASH, recovers=RESTART),
     Fault("keys-kept", keys.kept, why=CRASH, recovers=RESTART),
 ]
 
