@@ -121,6 +121,25 @@ def while_running(name, kind, change):
     return run
 
 
+def history_replaced(name, kind):
+    """A file of the open database is removed or replaced. The daemon names it and begins to store again."""
+
+    def run(attempt):
+        attempt.acts(2)
+        path = attempt.world.file(name)
+        if kind == "removed":
+            clear(path)
+        else:
+            put(kind, path)
+        attempt.acts(3)
+        attempt.wait_alert()
+        attempt.end()
+        attempt.acts(1)
+        check_link(attempt, path)
+
+    return run
+
+
 # --- sockets ---
 
 

@@ -151,6 +151,12 @@ OBJECTS = [
     for kind in objects.OBJECTS
 ]
 
+LIVE_HISTORY = [
+    Fault(f"live-{name}-{kind}", objects.history_replaced(name, kind), "history_damaged", or_alert="history_failing",
+          forgives=("sale",))
+    for name in ("history.db-wal", "history.db-shm") for kind in ("removed", *objects.OBJECTS)
+]
+
 # the sockets of the daemon, and signals
 NAMES = [
     Fault(f"{name}-{kind}", objects.socket_replaced(name, kind), why="objects.py looks for the alert in the log", stops=name == "sock")
@@ -238,5 +244,5 @@ CALLERS = [
     Fault("gpu-top-silent", process.gpu_top("silent"), "utilization_unknown"),
 ]
 
-FAULTS = (KILLS + DISK + STATE + LIVE + OBJECTS + NAMES + [dataclasses.replace(each, outside=True) for each in GPU]
+FAULTS = (KILLS + DISK + STATE + LIVE + OBJECTS + LIVE_HISTORY + NAMES + [dataclasses.replace(each, outside=True) for each in GPU]
           + [dataclasses.replace(each, group="silence", bound_s=60.0) for each in SILENCE] + PROCESS + CALLERS)
