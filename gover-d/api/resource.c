@@ -96,6 +96,7 @@ json_t *resource_encode_gpu(const struct view *view, const struct host_gpu *gpu,
 	json_encode_add(o, "name", json_string(gpu->config.name));
 	json_encode_add(o, "backend", json_string(gpu->config.backend));
 	json_encode_add(o, "mode", json_string(gpu_mode_name(gpu->mode)));
+	json_encode_add(o, "frozen_since", json_encode_time(gpu->frozen_since.at_ms));
 	json_encode_add(o, "selling", json_string(gpu->selling ? "on" : "off"));
 	json_encode_add(o, "no_sale_reason", encode_no_sale_reason(view, gpu));
 	json_encode_add(o, "step_pct", json_integer(gpu->traits.step_pct));
@@ -303,6 +304,7 @@ json_t *resource_encode_vgpu(const struct view *view, const struct host_gpu *gpu
 	json_t *o = json_object();
 
 	add_contract(o, view, gpu, &vgpu->contract);
+	json_encode_add(o, "held_since", json_encode_time(vgpu->contract.held_since.at_ms));
 	json_encode_add(o, "floor_pct", encode_floor(view, gpu, vgpu));
 	json_encode_add(o, "state", json_string(state_of(view, vgpu)));
 	json_encode_add(o, "found", json_boolean(vgpu->found));

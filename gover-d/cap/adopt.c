@@ -227,33 +227,51 @@ static void settle_alerts(struct caps *caps)
 }
 
 /*
- * Saves the contracts if vGPUs were put on hold or removed. Then continues or ends the offers and
- * alerts of the last run. @n_vgpus: number of vGPUs in the contracts file.
+ * Saves the contracts if vGPUs were put on hold or removed, or if @changed. Then continues or ends
+ * the offers and alerts of the last run. @n_vgpus: number of vGPUs in the contracts file.
  */
-static void settle(struct caps *caps, size_t n_vgpus, struct instant now)
+static void settle(struct caps *caps, size_t n_vgpus, bool changed, struct instant now)
 {
-	bool foreign = false;
 	size_t adopted = 0;
 
 	for (int i = 0; i < caps->host->n_gpus; i++) {
 		for (const struct vgpu *v = caps->host->gpus[i].vgpus; v; v = v->next, adopted++)
-			foreign = foreign || v->cap.foreign;
+			changed = changed || v->cap.foreign;
 	}
-	if (foreign || adopted != n_vgpus)
+	if (changed || adopted != n_vgpus)
 		save_soon(caps->store);
 	selling_resume(caps->sales, now);
 	settle_alerts(caps);
 }
 
+/* Returns true if a begin was unknown and is now the start: an earlier release wrote the file. */
+static bool resume_begins(struct contracts *contracts, struct instant now)
+{
+	bool begun = false;
+
+	for (int i = 0; i < contracts->n_gpus; i++)
+		begun |= since_resume(&contracts->gpus[i].frozen_since,
+				      contracts->gpus[i].mode == GPU_MODE_FROZEN, now);
+	for (size_t i = 0; i < contracts->n_vgpus; i++) {
+		struct contract *contract = &contracts->vgpus[i].contract;
+
+		begun |= since_resume(&contract->held_since, contract->held, now);
+	}
+	return begun;
+}
+
 int adopt_host(struct caps *caps, struct contracts *contracts, struct instant now,
 	       struct err *reterr)
 {
+	bool begun = resume_begins(contracts, now);
+
 	for (int i = 0; i < contracts->n_gpus; i++) {
 		struct host_gpu *gpu = host_find_gpu(caps->host, contracts->gpus[i].name);
 
 		if (!gpu)
 			continue;
-		host_gpu_set_mode(gpu, contracts->gpus[i].mode, contracts->gpus[i].selling);
+		host_gpu_set_mode(gpu, contracts->gpus[i].mode, contracts->gpus[i].selling,
+				  contracts->gpus[i].frozen_since);
 	}
 	for (size_t i = 0; i < contracts->n_vgpus; i++) {
 		int r = adopt_contract(caps, &contracts->vgpus[i], now);
@@ -262,7 +280,7 @@ int adopt_host(struct caps *caps, struct contracts *contracts, struct instant no
 			return err_fail(reterr, -r, "vGPU %s cannot be adopted: %s",
 					contracts->vgpus[i].contract.id, strerror(-r));
 	}
-	settle(caps, contracts->n_vgpus, now);
+	settle(caps, contracts->n_vgpus, begun, now);
 	return 0;
 }
 
@@ -298,7 +316,7 @@ static struct vgpu *new_found(const struct host_gpu *gpu, const char *id, int in
 static void hold_unknown(struct caps *caps, const struct host_gpu *gpu, struct vgpu *vgpu,
 			 struct instant now)
 {
-	vgpu_hold(vgpu);
+	vgpu_hold(vgpu, now);
 	record_decision(caps->recorder, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
 			"the contract of vGPU %s on GPU %s is lost: the vGPU is on hold at its cap "
 			"of %d %% until it is released",

@@ -89,7 +89,7 @@ static void hold(struct caps *caps, struct host_gpu *gpu, struct vgpu *vgpu, int
 
 	cap_note_foreign(&vgpu->cap, found_pct);
 	settle_journal(caps, vgpu);
-	vgpu_hold(vgpu);
+	vgpu_hold(vgpu, now);
 	record_decision(
 		caps->recorder, gpu, vgpu, DECISION_FOREIGN_WRITE, DECISION_NOTED, now,
 		"the cap of vGPU %s was changed externally from %d to %d %%; the vGPU is on "

@@ -35,7 +35,7 @@ static int begin_open(struct host *host, const struct config *conf, int index, b
 		return err_fail(reterr, -r, "GPU %s cannot be opened: %s", config.name, inner.msg);
 	gpu->config = section->gpu;
 	gpu->paper_mode = config.paper_mode;
-	host_gpu_set_mode(gpu, GPU_MODE_ACT, /* selling= */ true);
+	host_gpu_set_mode(gpu, GPU_MODE_ACT, /* selling= */ true, (struct since){.at_ms = 0});
 	/* until the GPU is open; no backend has smaller steps */
 	gpu->traits = (struct gpu_traits){.step_pct = 1, .floor_pct = 1};
 	host->n_gpus++;
@@ -73,7 +73,7 @@ static int end_open(struct host_gpu *gpu, uint64_t until_ns, struct err *ret_why
 		log_notice("GPU %s: %s", gpu->config.name, ret_why->msg);
 	gpu->state = GPU_OPEN;
 	gpu_io_traits(gpu->io, &gpu->traits);
-	host_gpu_set_mode(gpu, gpu->mode, gpu->selling);
+	host_gpu_set_mode(gpu, gpu->mode, gpu->selling, gpu->frozen_since);
 	snprintf(gpu->config.backend, sizeof(gpu->config.backend), "%s", gpu_io_backend(gpu->io));
 	log_sharing(gpu);
 	return 0;

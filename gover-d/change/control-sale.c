@@ -34,6 +34,7 @@ static struct contract contract_for(const struct sale *sale, const struct contra
 
 	contract.held = present->held;
 	contract.held_cap_pct = present->held_cap_pct;
+	contract.held_since = present->held_since;
 	return contract;
 }
 

@@ -19,7 +19,8 @@
 struct vgpu_change {
 	struct change change; /* must be the first member */
 	unsigned int fields;
-	struct contract values; /* owns its labels */
+	struct contract values;	  /* owns its labels */
+	struct instant requested; /* a hold begins here */
 	/* set by plan(): the cap of the vGPU, and its new contract, which borrows its labels */
 	int cap_pct;
 	struct contract merged;
@@ -67,6 +68,7 @@ static void merge(const struct vgpu_change *c, struct contract *contract)
 		contract->held_cap_pct = 0;
 	else if (contract->held_cap_pct == 0)
 		contract->held_cap_pct = c->cap_pct;
+	since_update(&contract->held_since, contract->held, c->requested);
 }
 
 static int plan_change(struct changes *changes, struct change *change, struct err *reterr)
@@ -173,6 +175,7 @@ int control_vgpu_change(struct changes *changes, const char *id, unsigned int fi
 		(void)id_copy(c->change.subject.gpu, gpu->config.name);
 	c->fields = fields;
 	c->values = *values;
+	c->requested = clock_now();
 	json_incref(c->values.labels);
 	return change_begin(changes, &c->change, done, reterr);
 }

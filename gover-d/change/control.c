@@ -21,6 +21,7 @@ struct gpu_change {
 	bool sets_mode, sets_selling;
 	enum gpu_mode mode;
 	bool selling;
+	struct instant requested; /* a freeze begins here */
 };
 
 static int plan_gpu(struct changes *changes, struct change *change, struct err *reterr)
@@ -46,6 +47,7 @@ static int amend_gpu(const struct change *change, struct contracts *contracts)
 
 	if (c->sets_mode)
 		entry->mode = c->mode;
+	since_update(&entry->frozen_since, entry->mode == GPU_MODE_FROZEN, c->requested);
 	if (c->sets_selling)
 		entry->selling = c->selling;
 	return 0;
@@ -74,12 +76,14 @@ static int apply_gpu(struct changes *changes, struct change *change, struct err 
 	struct host_gpu *gpu = host_find_gpu(changes->host, change->subject.gpu);
 	struct offer *offer = offers_live(changes->sales->offers, change->subject.gpu);
 	struct instant now = clock_now();
+	enum gpu_mode mode = c->sets_mode ? c->mode : gpu->mode;
+	struct since frozen_since = gpu->frozen_since;
 
 	(void)reterr;
 	if (gpu->mode == GPU_MODE_OBSERVE)
 		end_observation(changes, gpu);
-	host_gpu_set_mode(gpu, c->sets_mode ? c->mode : gpu->mode,
-			  c->sets_selling ? c->selling : gpu->selling);
+	since_update(&frozen_since, mode == GPU_MODE_FROZEN, c->requested);
+	host_gpu_set_mode(gpu, mode, c->sets_selling ? c->selling : gpu->selling, frozen_since);
 	record_decision(changes->recorder, gpu, NULL, DECISION_SET, DECISION_NOTED, now,
 			"an operator set GPU %s to mode %s, selling %s", change->subject.gpu,
 			gpu_mode_name(gpu->mode), gpu->selling ? "on" : "off");
@@ -106,6 +110,7 @@ int control_gpu_change(struct changes *changes, const char *name, const enum gpu
 	c->sets_selling = selling;
 	c->mode = mode ? *mode : GPU_MODE_ACT;
 	c->selling = selling && *selling;
+	c->requested = clock_now();
 	return change_begin(changes, &c->change, done, reterr);
 }
 

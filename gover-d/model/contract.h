@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/id.h"
+#include "gover-d/model/since.h"
 #include "gover-d/util/json.h"
 #include "policy/policy.h"
 
@@ -42,6 +43,7 @@ struct contract {
 	char flavor[ID_MAX]; /* flavour that sets the price; "": the flavour of [offer] */
 	bool held;	     /* true during an operator hold: the cap is fixed at held_cap_pct */
 	int held_cap_pct;
+	struct since held_since; /* not in the table: the ETag does not depend on it */
 	int64_t created_ms;
 	int64_t offer; /* id of the claimed offer; 0: not sold through an offer */
 };

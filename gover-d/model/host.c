@@ -87,9 +87,12 @@ const struct vgpu *host_view_vgpu(const struct host *host, const char *id,
 	return NULL;
 }
 
-void host_gpu_set_mode(struct host_gpu *gpu, enum gpu_mode mode, bool selling)
+void host_gpu_set_mode(struct host_gpu *gpu, enum gpu_mode mode, bool selling,
+		       struct since frozen_since)
 {
 	gpu->mode = gpu->traits.observes ? GPU_MODE_OBSERVE : mode;
+	gpu->frozen_since =
+		gpu->mode == GPU_MODE_FROZEN ? frozen_since : (struct since){.at_ms = 0};
 	gpu->selling = selling;
 }
 
@@ -127,10 +130,23 @@ void vgpu_set_found_cap(struct vgpu *vgpu, int pct)
 	vgpu->contract.terms.initial_cap_pct = pct;
 }
 
-void vgpu_hold(struct vgpu *vgpu)
+void vgpu_hold(struct vgpu *vgpu, struct instant now)
 {
 	vgpu->contract.held = true;
 	vgpu->contract.held_cap_pct = vgpu->cap.pct;
+	since_update(&vgpu->contract.held_since, true, now);
+}
+
+bool host_follow_clock(struct host *host, struct instant now)
+{
+	bool moved = false;
+
+	for (int i = 0; i < host->n_gpus; i++) {
+		moved |= since_follow(&host->gpus[i].frozen_since, now);
+		for (struct vgpu *v = host->gpus[i].vgpus; v; v = v->next)
+			moved |= since_follow(&v->contract.held_since, now);
+	}
+	return moved;
 }
 
 void host_gpu_insert(struct host_gpu *gpu, struct vgpu *vgpu)

@@ -119,6 +119,7 @@ enum gpu_state {
 struct host_gpu {
 	/* --- changed by model/host.c --- */
 	enum gpu_mode mode; /* set with PATCH /v1/gpus/{name} */
+	struct since frozen_since;
 	bool selling;
 	struct vgpu *vgpus;
 	int n_vgpus;
@@ -265,9 +266,10 @@ static inline struct vgpu *host_gpu_find_vgpu(const struct host_gpu *gpu, const 
 
 /*
  * Sets the mode. A GPU that is only observed stays in mode observe. @selling: new vGPUs may be
- * sold.
+ * sold. @frozen_since: the begin if @mode is frozen.
  */
-void host_gpu_set_mode(struct host_gpu *gpu, enum gpu_mode mode, bool selling);
+void host_gpu_set_mode(struct host_gpu *gpu, enum gpu_mode mode, bool selling,
+		       struct since frozen_since);
 
 /*
  * Call it if a cap may be outside its contract: a vGPU was attached, a cap write failed, the GPU
@@ -295,7 +297,13 @@ void vgpu_mark_sold(struct vgpu *vgpu);
 /* @pct counts as sold to a vGPU that has no contract. */
 void vgpu_set_found_cap(struct vgpu *vgpu, int pct);
 /* Holds the vGPU at its cap until it is released. */
-void vgpu_hold(struct vgpu *vgpu);
+void vgpu_hold(struct vgpu *vgpu, struct instant now);
+
+/*
+ * Moves the begins of freezes and holds if the wall clock was set, see since_follow(). Returns true
+ * if one has moved; the caller saves the contracts.
+ */
+bool host_follow_clock(struct host *host, struct instant now);
 
 /* Inserts @vgpu in the order of ids. @gpu then owns @vgpu. */
 void host_gpu_insert(struct host_gpu *gpu, struct vgpu *vgpu);

@@ -24,6 +24,11 @@ json_t *contracts_encode_one(const struct contract *c, bool found)
 #define OPERATOR_SINCE	 6 /* first version with the operator's state */
 #define REMOVING_SINCE	 6 /* first version with "removing" in the entry of a vGPU */
 #define MIGRATIONS_SINCE 8 /* first version with "migrations" in the entry of a GPU */
+/*
+ * First version with "frozen_since_ms" in the entry of a GPU and "held_since_ms" in that of a vGPU.
+ * Both are optional: 0 or a missing member is an unknown begin.
+ */
+#define BEGINS_SINCE 12
 
 /* The members of the file with the first version that contains them. */
 static const struct {
@@ -65,12 +70,13 @@ static json_t *encode_gpus(const struct contracts *contracts)
 		const struct contracts_gpu *gpu = &contracts->gpus[i];
 		const struct moving_estimate *migrations = &gpu->migrations;
 
-		json_array_append_new(gpus, json_pack("{s:s, s:s, s:b, s:{s:b, s:i, s:f}}", "name",
-						      gpu->name, "mode", gpu_mode_name(gpu->mode),
-						      "selling", gpu->selling, "migrations",
-						      "unanswered", migrations->unanswered,
-						      "answered", migrations->answered, "delay_s",
-						      migrations->delay_s));
+		json_array_append_new(
+			gpus,
+			json_pack("{s:s, s:s, s:I, s:b, s:{s:b, s:i, s:f}}", "name", gpu->name,
+				  "mode", gpu_mode_name(gpu->mode), "frozen_since_ms",
+				  (json_int_t)gpu->frozen_since.at_ms, "selling", gpu->selling,
+				  "migrations", "unanswered", migrations->unanswered, "answered",
+				  migrations->answered, "delay_s", migrations->delay_s));
 	}
 	return gpus;
 }
@@ -84,6 +90,8 @@ static json_t *encode_vgpus(const struct contracts *contracts)
 		json_t *object = contracts_encode_one(&entry->contract, entry->found);
 
 		json_object_set_new(object, "removing", json_boolean(entry->removing));
+		json_object_set_new(object, "held_since_ms",
+				    json_integer(entry->contract.held_since.at_ms));
 		json_array_append_new(vgpus, object);
 	}
 	return vgpus;
@@ -135,6 +143,7 @@ void contracts_collect(const struct host *host, struct contracts *ret_contracts)
 
 		memcpy(entry->name, gpu->config.name, sizeof(entry->name));
 		entry->mode = gpu->mode;
+		entry->frozen_since = gpu->frozen_since;
 		entry->selling = gpu->selling;
 		entry->migrations = moving_save(&gpu->view.moving);
 		for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
@@ -259,6 +268,22 @@ static int take_switch(json_t *object, const char *name, bool *ret_on, struct er
 	return 0;
 }
 
+/* Removes the optional member @name of version BEGINS_SINCE from @object. */
+static int take_begin(json_t *object, const char *name, int version, struct since *ret_since,
+		      struct err *reterr)
+{
+	const json_t *value = version >= BEGINS_SINCE ? json_object_get(object, name) : NULL;
+	json_int_t at_ms = value ? json_integer_value(value) : 0;
+
+	if (value && (!json_is_integer(value) || at_ms < 0 || at_ms > (json_int_t)EXACT_MAX))
+		return err_fail(reterr, EINVAL, "%s: not allowed (allowed: 0 to %.0f)", name,
+				EXACT_MAX);
+	ret_since->at_ms = at_ms;
+	if (value)
+		(void)json_object_del(object, name);
+	return 0;
+}
+
 struct file_context {
 	struct contracts *contracts;
 	int version;
@@ -305,6 +330,8 @@ static int take_vgpu(void *userdata, json_t *object, struct err *reterr)
 		r = take_switch(object, "removing", &entry->removing, reterr);
 	if (r >= 0)
 		r = take_old_key(file, object, &key, reterr);
+	if (r >= 0)
+		r = take_begin(object, "held_since_ms", file->version, &c->held_since, reterr);
 	if (r < 0)
 		return r;
 	r = contract_decode_file(object, file->version, c, &clamped, reterr);
@@ -339,6 +366,9 @@ static int take_gpu(void *userdata, json_t *object, struct err *reterr)
 
 	if (file->version >= MIGRATIONS_SINCE)
 		r = take_migrations(object, &entry->migrations, reterr);
+	if (r >= 0)
+		r = take_begin(object, "frozen_since_ms", file->version, &entry->frozen_since,
+			       reterr);
 	if (r < 0)
 		return r;
 	r = json_decode_all(object, gpu_fields, &record, reterr);

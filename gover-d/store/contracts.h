@@ -40,6 +40,7 @@ struct contracts {
 	struct contracts_gpu {
 		char name[ID_MAX];
 		enum gpu_mode mode;
+		struct since frozen_since;
 		bool selling;
 		struct moving_estimate migrations; /* all 0: the file contains none */
 	} gpus[GPUS_MAX];

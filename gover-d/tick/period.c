@@ -436,6 +436,8 @@ static void expire_silences(struct tick *tick, struct instant now)
 
 void period_run(struct tick *tick, struct instant now, bool gap)
 {
+	if (host_follow_clock(tick->host, now))
+		save_soon(tick->store);
 	if (tick->caps->frames.hub) {
 		send_fps_limits(tick);
 		fps_hub_collect(tick->caps->frames.hub);

@@ -12,6 +12,7 @@ HISTORY_S = 10.0
 MIGRATIONS_SINCE = 8  # first version with "migrations" in the entry of a GPU
 HOLDS_SINCE = 9  # first version with "held_offers"
 SMALLER_SINCE = 10  # first version with "smaller_flavors" of a held offer
+BEGINS_SINCE = 12  # first version with the begins of freezes and holds, which are optional
 AUDIT_SINCE = 12  # first version with "audit", the rows of the audit log that the history does not have
 KEYS_SINCE = 11  # first version with "keys"; before, the entry of a vGPU had the key of its sale
 FIELDS_SINCE = {2: ("offer", "claim_key"), 3: ("flavor",), 4: ("fps_limit",), 5: ("claim_body",)}
@@ -95,6 +96,9 @@ def older_contracts(path, rng):
         if version < AUDIT_SINCE:
             document.pop("audit")
             document["ids"].pop("audit")
+        for entry in document["gpus"] + document["vgpus"] if version < BEGINS_SINCE else ():
+            entry.pop("frozen_since_ms", None)
+            entry.pop("held_since_ms", None)
         if version < KEYS_SINCE:
             keys = {(key["vgpu"], key["created_ms"]): key for key in document.pop("keys", [])}
             for vgpu in document["vgpus"]:

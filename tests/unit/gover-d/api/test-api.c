@@ -29,14 +29,15 @@ static const char gpu_members[] =
 	"name backend mode selling no_sale_reason step_pct floor_pct unit limits_memory share "
 	"steers truth sharing capacity_cores round_ms longest_wait_ms host_share_pct vgpus "
 	"max_vgpus migrates sum_cap_pct free_pct sum_initial_cap_pct overbooking_ratio util_pct "
-	"mean_util_pct load_pct calm_periods telemetry_valid telemetry_age_ms problem source";
+	"mean_util_pct load_pct calm_periods telemetry_valid telemetry_age_ms problem source "
+	"frozen_since";
 static const char vgpu_members[] =
 	"id gpu vm cid labels state found initial_cap_pct min_cap_pct target_fps fps_limit weight "
 	"burst target_rate rate units mean_rate memory_mib memory_used_mib memory_max_mib flavor "
 	"held floor_pct cap_pct expected_cap_pct load_pct util_pct fps fps_age_s frame_p99_ms "
 	"frames frame_p50_ms frame_max_ms frame_gpu_ms short overloaded broken e promise cause "
 	"counted_since seen_s broken_s broken_time_pct mean_fps cap_error_pct steals_in "
-	"steals_out cap_writes last_decision_id created_at attach";
+	"steals_out cap_writes last_decision_id created_at held_since attach";
 static const char alert_members[] =
 	"id name severity gpu vgpu vm instance project raised_at cleared_at acked_at acked_by "
 	"silenced text cause next runbook_url";

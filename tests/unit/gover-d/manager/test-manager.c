@@ -192,6 +192,29 @@ TEST(a_smaller_contract_is_written_in_every_mode)
 	}
 }
 
+TEST(a_later_change_of_a_hold_keeps_its_begin)
+{
+	int64_t held_ms, frozen_ms;
+
+	start();
+	sell("a", 50, 0);
+	assert_int_equal(hold("a", 20), 0);
+	assert_int_equal(change_mode(GPU_MODE_FROZEN), 0);
+	held_ms = vgpu("a")->contract.held_since.at_ms;
+	frozen_ms = gpu->frozen_since.at_ms;
+	assert_true(held_ms > 0 && frozen_ms > 0);
+	restart();
+	assert_int_equal(hold("a", 25), 0);
+	assert_int_equal(change_mode(GPU_MODE_FROZEN), 0);
+	assert_int_equal(set_initial_cap("a", 60), 0);
+	assert_int_equal(vgpu("a")->contract.held_since.at_ms, held_ms);
+	assert_int_equal(gpu->frozen_since.at_ms, frozen_ms);
+	assert_int_equal(release("a"), 0);
+	assert_int_equal(change_mode(GPU_MODE_OBSERVE), 0);
+	assert_int_equal(vgpu("a")->contract.held_since.at_ms, 0);
+	assert_int_equal(gpu->frozen_since.at_ms, 0);
+}
+
 TEST(an_unwritten_hold_keeps_its_alert_until_release)
 {
 	start();

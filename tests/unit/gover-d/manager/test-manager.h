@@ -328,6 +328,7 @@ static inline void tick(int periods)
 {
 	while (periods-- > 0) {
 		now.mono_ns += NS_PER_S;
+		now.boot_ns += NS_PER_S;
 		now.wall_ms += 1000;
 		period_run(&m->tick, now, false);
 	}
@@ -337,6 +338,7 @@ static inline void tick(int periods)
 static inline void tick_late(void)
 {
 	now.mono_ns += 4 * NS_PER_S;
+	now.boot_ns += 4 * NS_PER_S;
 	now.wall_ms += 4000;
 	period_run(&m->tick, now, true);
 }

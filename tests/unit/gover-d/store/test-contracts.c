@@ -121,6 +121,7 @@ static void fill_host(void)
 			  .burst = true},
 		.held = true,
 		.held_cap_pct = 33,
+		.held_since.at_ms = 1763664596124,
 		.created_ms = 1763664596123,
 		.offer = 17,
 		.flavor = "small",
@@ -139,6 +140,7 @@ static void fill_host(void)
 	add_vgpu(add_gpu("gpu0", GPU_MODE_ACT, true), plain, false);
 	add_vgpu(&host.gpus[0], full, false);
 	add_vgpu(add_gpu("second", GPU_MODE_FROZEN, false), seen, true);
+	host.gpus[1].frozen_since.at_ms = 1763664596125;
 	add_gpu("third-without-a-vgpu", GPU_MODE_OBSERVE, true);
 }
 
@@ -171,6 +173,7 @@ static void check_contract(const struct contract *got, const struct contract *wa
 	assert_int_equal(got->terms.burst, wanted->terms.burst);
 	assert_int_equal(got->held, wanted->held);
 	assert_int_equal(got->held_cap_pct, wanted->held_cap_pct);
+	assert_int_equal(got->held_since.at_ms, wanted->held_since.at_ms);
 	assert_int_equal(got->created_ms, wanted->created_ms);
 	assert_int_equal(got->offer, wanted->offer);
 	assert_string_equal(got->flavor, wanted->flavor);
@@ -192,6 +195,8 @@ TEST(contracts_are_read_back)
 	for (int i = 0; i < host.n_gpus; i++) {
 		assert_string_equal(contracts.gpus[i].name, host.gpus[i].config.name);
 		assert_int_equal(contracts.gpus[i].mode, host.gpus[i].mode);
+		assert_int_equal(contracts.gpus[i].frozen_since.at_ms,
+				 host.gpus[i].frozen_since.at_ms);
 		assert_int_equal(contracts.gpus[i].selling, host.gpus[i].selling);
 		for (const struct vgpu *v = host.gpus[i].vgpus; v; v = v->next, n++) {
 			check_contract(&contracts.vgpus[n].contract, &v->contract);
@@ -816,6 +821,53 @@ TEST(version_12_has_the_audit_log)
 			fail_msg("row %zu: %s", i, err.msg);
 		else if (!rows[i].word)
 			assert_int_equal(contracts.head.ids.audit, 4);
+	}
+}
+
+TEST(version_12_may_have_the_begin_of_a_hold_and_a_freeze)
+{
+	static const struct {
+		int version;
+		const char *frozen, *held;
+		int64_t frozen_ms, held_ms; /* -1: the file is rejected */
+	} rows[] = {
+		{12, "", "", 0, 0},
+		{12, ", \"frozen_since_ms\": 5", "", 5, 0},
+		{12, "", ", \"held_since_ms\": 9007199254740992", 0, INT64_C(1) << 53},
+		{12, ", \"frozen_since_ms\": 0", ", \"held_since_ms\": 7", 0, 7},
+		{12, ", \"frozen_since_ms\": -1", "", -1, 0},
+		{12, ", \"frozen_since_ms\": null", "", -1, 0},
+		{12, "", ", \"held_since_ms\": 1.5", 0, -1},
+		{12, "", ", \"held_since_ms\": \"7\"", 0, -1},
+		{12, "", ", \"held_since_ms\": 9007199254740993", 0, -1},
+		{11, ", \"frozen_since_ms\": 5", "", -1, 0},
+		{11, "", ", \"held_since_ms\": 7", 0, -1},
+	};
+	char text[2048];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		bool newer = rows[i].version >= 12;
+		bool bad = rows[i].frozen_ms < 0 || rows[i].held_ms < 0;
+
+		snprintf(text, sizeof(text),
+			 "{\"version\": %d, \"revision\": 9, \"ids\": {\"decision\": 1,"
+			 " \"alert\": 2, \"offer\": 3%s}, \"gpus\": [{\"name\": \"gpu0\","
+			 " \"mode\": \"frozen\", \"selling\": true, \"migrations\":"
+			 " {\"unanswered\": false, \"answered\": 0, \"delay_s\": 0}%s}],"
+			 " \"vgpus\": [{\"id\": \"a\", \"gpu\": \"gpu0\", \"vm\": \"\","
+			 " \"cid\": 0, \"labels\": {}, \"initial_cap_pct\": 50,"
+			 " \"min_cap_pct\": 0, \"target_fps\": 60, \"weight\": 1,"
+			 " \"burst\": false, \"held\": true, \"held_cap_pct\": 20,"
+			 " \"created_ms\": 1, \"found\": false, \"offer\": 3%s%s}]" OPERATOR
+			 ", \"held_offers\": [], \"keys\": []%s}",
+			 rows[i].version, newer ? ", \"audit\": 4" : "", rows[i].frozen, REST,
+			 rows[i].held, newer ? ", \"audit\": []" : "");
+		if (parse_text(text) != (bad ? -EINVAL : 0))
+			fail_msg("row %zu: %s", i, err.msg);
+		if (bad)
+			continue;
+		assert_int_equal(contracts.gpus[0].frozen_since.at_ms, rows[i].frozen_ms);
+		assert_int_equal(contracts.vgpus[0].contract.held_since.at_ms, rows[i].held_ms);
 	}
 }
 
