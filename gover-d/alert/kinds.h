@@ -40,6 +40,13 @@
 	ALERT(HELD_OVERLOADED, "held_overloaded", WARNING, 3, ALERT_CLEAR_LOAD, \
 	      "the vGPU is overloaded, but an operator holds its cap", \
 	      "gover-ctl why %s") \
+	ALERT(FROZEN_LONG, "frozen_long", INFO, 1, ALERT_CLEAR_STATE, \
+	      "an operator froze the GPU more than a day ago: its caps do not change, and nothing " \
+	      "is sold", \
+	      "gover-ctl status") \
+	ALERT(HELD_LONG, "held_long", INFO, 1, ALERT_CLEAR_STATE, \
+	      "the vGPU has been on hold for more than a day: the policy does not change its cap", \
+	      "gover-ctl vgpu release %s") \
 	ALERT(QOS_NOT_GPU_BOUND, "qos_not_gpu_bound", INFO, 3, ALERT_CLEAR_LOAD, \
 	      "the vGPU is below its target without using its cap: the cause is inside the " \
 	      "guest or program", \

@@ -14,6 +14,9 @@
 
 #define STALLED_NAMED 4 /* vGPUs that a text names */
 
+/* A freeze or a hold of this age may be forgotten. The rules for Prometheus have the same time. */
+#define LONG_MS (24 * 3600 * INT64_C(1000))
+
 /* A program whose connection was refused connects again within this time. */
 #define FPS_RETRY_NS (10 * NS_PER_S)
 
@@ -206,6 +209,38 @@ static void hold_vgpu_conditions(struct tick *tick, const struct host_gpu *host_
 			    v->contract.held_cap_pct, v->cap.pct);
 }
 
+static void hold_held_long(struct tick *tick, const char *gpu, const struct vgpu *v,
+			   struct instant now)
+{
+	char since[CLOCK_TEXT_MAX];
+
+	if (since_age_ms(&v->contract.held_since, now) < LONG_MS)
+		return;
+	clock_format(v->contract.held_since.at_ms, since);
+	alerts_hold(tick->recorder->alerts, ALERT_HELD_LONG, gpu, v, now.wall_ms,
+		    "vGPU %s has been on hold at %d %% since %s", v->contract.id,
+		    v->contract.held_cap_pct, since);
+}
+
+static void hold_frozen_long(struct tick *tick, const struct host_gpu *gpu, struct instant now)
+{
+	char since[CLOCK_TEXT_MAX], next[ALERT_NEXT_MAX];
+
+	if (since_age_ms(&gpu->frozen_since, now) < LONG_MS)
+		return;
+	clock_format(gpu->frozen_since.at_ms, since);
+	snprintf(next, sizeof(next), "gover-ctl thaw %s", gpu->config.name);
+	alerts_hold_condition(tick->recorder->alerts,
+			      &(struct alert_condition){
+				      .kind = ALERT_FROZEN_LONG,
+				      .gpu = gpu->config.name,
+				      .severity = ALERT_INFO,
+				      .next = next,
+			      },
+			      now.wall_ms, "GPU %s has been frozen since %s", gpu->config.name,
+			      since);
+}
+
 static bool is_refusing(const struct fps_refusals *refusals, struct instant now)
 {
 	return refusals && refusals->n > 0 && now.mono_ns < refusals->newest_ns + FPS_RETRY_NS;
@@ -343,7 +378,9 @@ void tick_alerts_gpu(struct tick *tick, const struct host_gpu *gpu, const struct
 	for (const struct vgpu *v = gpu->vgpus; v; v = v->next) {
 		hold_vgpu_conditions(tick, gpu, v, ms);
 		hold_fps_over_limit(tick, name, v, now);
+		hold_held_long(tick, name, v, now);
 	}
+	hold_frozen_long(tick, gpu, now);
 	/*
 	 * The policy signals a severe overload if two or more vGPUs are overloaded. A move to
 	 * another host helps only if the vGPUs want more than the whole GPU.

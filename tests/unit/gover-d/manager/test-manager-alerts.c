@@ -176,6 +176,60 @@ TEST(a_release_clears_the_held_overloaded_alert)
 	assert_null(find_active_alert(ALERT_HELD_OVERLOADED, "a"));
 }
 
+/* The host is suspended. */
+static void sleep_hours(int64_t hours)
+{
+	now.boot_ns += (uint64_t)hours * 3600 * NS_PER_S;
+	now.wall_ms += hours * 3600 * 1000;
+}
+
+TEST(a_freeze_and_a_hold_of_a_day_raise_information)
+{
+	const struct alert *alert;
+
+	start();
+	sell("a", 50, 0);
+	sell("b", 30, 0);
+	assert_int_equal(hold("a", 20), 0);
+	sleep_hours(2);
+	assert_int_equal(change_mode(GPU_MODE_FROZEN), 0);
+	sleep_hours(21);
+	tick(5);
+	assert_null(find_active_alert(ALERT_HELD_LONG, NULL));
+	sleep_hours(1);
+	tick(1);
+	alert = find_active_alert(ALERT_HELD_LONG, "a");
+	assert_non_null(alert);
+	assert_int_equal(alert->severity, ALERT_INFO);
+	/* requests have the real time */
+	sleep_hours(1);
+	tick(1);
+	alert = find_active_alert(ALERT_FROZEN_LONG, "");
+	assert_non_null(alert);
+	assert_int_equal(alert->severity, ALERT_INFO);
+	assert_string_equal(alert->next, "gover-ctl thaw gpu0");
+	assert_null(find_active_alert(ALERT_HELD_LONG, "b"));
+	assert_int_equal(release("a"), 0);
+	assert_int_equal(change_mode(GPU_MODE_ACT), 0);
+	tick(3);
+	assert_null(find_active_alert(ALERT_HELD_LONG, NULL));
+	assert_null(find_active_alert(ALERT_FROZEN_LONG, NULL));
+}
+
+TEST(an_external_hold_of_a_day_raises_information)
+{
+	start();
+	sell("a", 50, 0);
+	tick(1);
+	device("a")->cap_pct = 37;
+	tick(2);
+	assert_true(vgpu("a")->contract.held);
+	assert_null(find_active_alert(ALERT_HELD_LONG, NULL));
+	sleep_hours(25);
+	tick(1);
+	assert_non_null(find_active_alert(ALERT_HELD_LONG, "a"));
+}
+
 TEST(a_removed_or_missing_vgpu_has_no_contract_limit_alert)
 {
 	start();
