@@ -183,8 +183,26 @@ static int longest_round_ms(const struct gpu_host *host, const char *pci)
 	return XE_LONGEST_ROUND_MS;
 }
 
+/* Returns true if each enabled virtual function has this quantum: it is the default of the driver.
+ */
+static bool is_default(const struct xe_place *place, int n_vfs, uint32_t quantum_ms)
+{
+	for (int vf = 1; vf <= n_vfs; vf++) {
+		struct xe_files files = {.n = 0};
+		uint32_t is_ms = 0;
+		int r = xe_files_open(place, vf, "exec_quantum_ms", &files);
+
+		if (r == 0)
+			r = xe_files_read(&files, &is_ms);
+		xe_files_close(&files);
+		if (r < 0 || is_ms != quantum_ms)
+			return false;
+	}
+	return true;
+}
+
 /* Finds a physical function that needs much of each round. Returns true if it does. */
-static bool check_own_quantum(const struct gpu_host *host, const struct xe_place *place,
+static bool check_own_quantum(const struct gpu_host *host, const struct xe_place *place, int n_vfs,
 			      struct finding *finding)
 {
 	struct xe_files files = {.n = 0};
@@ -196,7 +214,8 @@ static bool check_own_quantum(const struct gpu_host *host, const struct xe_place
 	if (r == 0)
 		r = xe_files_read(&files, &own_ms);
 	xe_files_close(&files);
-	if (r < 0 || host->steered || 100ULL * own_ms <= HOST_SHARE_PCT * (uint64_t)longest_ms)
+	if (r < 0 || host->steered || 100ULL * own_ms <= HOST_SHARE_PCT * (uint64_t)longest_ms ||
+	    is_default(place, n_vfs, own_ms))
 		return false;
 	snprintf(text, sizeof(text),
 		 "GPU %s: the host keeps its own time slice of %u ms in each round of at most %d "
@@ -250,7 +269,8 @@ static bool check_place(const struct gpu_host *host, const struct xe_place *plac
 		return true;
 	}
 	return check_permissions(place, n_vfs, missing, finding) ||
-	       check_own_quantum(host, place, finding) || check_limits(place, n_vfs, finding);
+	       check_own_quantum(host, place, n_vfs, finding) ||
+	       check_limits(place, n_vfs, finding);
 }
 
 static void check_sriov(const struct gpu_host *host, struct finding *finding)

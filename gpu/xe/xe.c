@@ -8,8 +8,10 @@
  *
  * The caps and quanta that the daemon last wrote are in a small file of the state directory. A
  * quantum does not show its cap exactly, and the quantum of the physical function does not show its
- * own part; so a daemon that starts again reads them there. An entry counts only while the driver
- * has its quantum. The file needs no fsync: after a reboot the driver has no quanta.
+ * own part; so a daemon that starts again reads them there. An entry counts only in the same life
+ * of its function and while the driver has its quantum: newer drivers give each function 16 ms when
+ * it is enabled, which may be the quantum of the entry. The file needs no fsync, because it does
+ * not count after a reboot.
  *
  * What happens with the slice of a function that has no work: with priority normal the function
  * keeps it, so that caps are limits; with priority low the next function has its turn, so that caps
@@ -30,6 +32,7 @@
 
 #include "base/backoff.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/xalloc.h"
 #include "gpu/gpu.h"
@@ -40,6 +43,14 @@
 
 #define FILE_BYTES_MAX 32768
 #define HEADER	       "gover-xe 1 %31s own %" SCNu32 " found %" SCNu32 "%n"
+#define WRITTEN	       " at %" SCNu64 "%n" /* optional end of the header */
+#define LIFE	       " link %ju%n"	   /* optional end of an entry */
+
+/* Values of the driver that mean "no limit". It may give a new function another value. */
+#define NO_QUANTUM_MS 0
+#define NO_TIMEOUT_US 0
+
+#define OWN_LEAST_MS 1 /* of the physical function, if no program has chosen its quantum */
 
 #define SHARING_MAX	 16
 #define SHARING_TEXT_MAX 64
@@ -66,12 +77,15 @@ struct function {
 
 /* What was known of a function before and after the last write. */
 struct remembered {
+	bool known;
 	int cap_pct[2];
 	uint32_t quantum_ms[2];
+	ino_t link; /* life of the function, see struct function; 0: unknown */
 };
 
 struct memory {
 	bool valid;
+	uint64_t written_s; /* CLOCK_BOOTTIME; 0: unknown */
 	uint32_t own_ms, found_ms;
 	struct remembered of[XE_VFS_MAX + 1];
 };
@@ -89,29 +103,72 @@ struct functions {
 	bool steered;
 	/* the enabled functions or a quantum have changed since the last plan was written */
 	bool unbalanced;
-	uint32_t own_ms;   /* own quantum of the physical function */
-	uint32_t found_ms; /* its quantum before the first cap; 0: no limit */
+	/* the driver has reset all quanta since the last plan: all functions were enabled anew */
+	bool renewed;
+	/* of the physical function; not known before the first cap */
+	struct {
+		bool known;
+		uint32_t own_ms;   /* its own quantum in each round */
+		uint32_t found_ms; /* as it is restored */
+	} pf;
 };
+
+/*
+ * True if the physical function has the quantum of each virtual function: it is the default of the
+ * driver, and no program has chosen it for the physical function.
+ */
+static bool is_default(const struct functions *functions)
+{
+	int vf = 1;
+
+	while (vf <= functions->n && functions->all[vf].quantum_ms == functions->all[0].quantum_ms)
+		vf++;
+	return functions->n > 0 && vf > functions->n;
+}
+
+/* Before the first cap: the present quantum of the physical function becomes its own one. */
+static void take_over(struct functions *functions)
+{
+	uint32_t is_ms = functions->all[0].quantum_ms;
+	bool chosen = !is_default(functions);
+
+	if (functions->pf.known && !chosen && is_ms != NO_QUANTUM_MS)
+		return; /* the driver has replaced the quantum that was restored */
+	functions->pf.known = true;
+	functions->pf.found_ms = is_ms;
+	functions->pf.own_ms = chosen && is_ms != NO_QUANTUM_MS ? is_ms : OWN_LEAST_MS;
+}
 
 static bool parse_header(const char *line, const char *pci, struct memory *memory)
 {
 	char of[XE_PCI_MAX];
-	int length = -1;
+	int length = -1, end = 0;
 
-	return sscanf(line, HEADER, of, &memory->own_ms, &memory->found_ms, &length) == 3 &&
-	       length >= 0 && line[length] == '\0' && strcmp(of, pci) == 0 && memory->own_ms >= 1 &&
+	if (sscanf(line, HEADER, of, &memory->own_ms, &memory->found_ms, &length) != 3 ||
+	    length < 0 || strcmp(of, pci) != 0)
+		return false;
+	if (line[length] != '\0' &&
+	    (sscanf(line + length, WRITTEN, &memory->written_s, &end) != 1 || end == 0))
+		return false;
+	return line[length + end] == '\0' && memory->own_ms >= OWN_LEAST_MS &&
 	       memory->own_ms <= XE_QUANTUM_MAX_MS && memory->found_ms <= XE_QUANTUM_MAX_MS;
 }
 
 static bool parse_function(const char *line, struct memory *memory)
 {
-	struct remembered is;
-	int vf, length = -1;
+	struct remembered is = {.known = true};
+	uintmax_t link = 0;
+	int vf, length = -1, end = 0;
 
 	if (sscanf(line, "%d cap %d %" SCNu32 " before %d %" SCNu32 "%n", &vf, &is.cap_pct[1],
 		   &is.quantum_ms[1], &is.cap_pct[0], &is.quantum_ms[0], &length) != 5 ||
-	    length < 0 || line[length] != '\0' || vf < 0 || vf > XE_VFS_MAX)
+	    length < 0 || vf < 0 || vf > XE_VFS_MAX)
 		return false;
+	if (line[length] != '\0' && (sscanf(line + length, LIFE, &link, &end) != 1 || end == 0))
+		return false;
+	if (line[length + end] != '\0')
+		return false;
+	is.link = (ino_t)link;
 	for (int i = 0; i < 2; i++)
 		if (is.cap_pct[i] < 0 || is.cap_pct[i] > 100)
 			return false;
@@ -131,22 +188,35 @@ static void load_memory(const char *path, const char *pci, struct memory *ret_me
 	ret_memory->valid = line && parse_header(line, pci, ret_memory);
 	while (ret_memory->valid && (line = strtok_r(NULL, "\n", &rest)))
 		ret_memory->valid = parse_function(line, ret_memory);
+	if (ret_memory->written_s > clock_now().boot_ns / NS_PER_S)
+		ret_memory->valid = false; /* before a reboot */
+}
+
+/* True if a function with this life and quantum has a cap of the daemon. @ret_i: which one. */
+static bool is_ours(const struct memory *memory, const struct remembered *is, ino_t link,
+		    uint32_t quantum_ms, int *ret_i)
+{
+	if (!memory->valid || !is->known || (is->link && is->link != link))
+		return false;
+	*ret_i = is->quantum_ms[1] == quantum_ms;
+	return is->quantum_ms[*ret_i] == quantum_ms;
 }
 
 /* Prints the file into a text of FILE_BYTES_MAX, which is enough for all functions. */
 static size_t print(char *text, const char *pci, const struct memory *memory)
 {
-	int at = snprintf(text, FILE_BYTES_MAX, "gover-xe 1 %s own %" PRIu32 " found %" PRIu32 "\n",
-			  pci, memory->own_ms, memory->found_ms);
+	int at = snprintf(text, FILE_BYTES_MAX,
+			  "gover-xe 1 %s own %" PRIu32 " found %" PRIu32 " at %" PRIu64 "\n", pci,
+			  memory->own_ms, memory->found_ms, memory->written_s);
 
 	for (int vf = 0; vf <= XE_VFS_MAX; vf++) {
 		const struct remembered *is = &memory->of[vf];
 
-		if (is->quantum_ms[0] || is->quantum_ms[1])
+		if (is->known)
 			at += snprintf(text + at, FILE_BYTES_MAX - (size_t)at,
-				       "%d cap %d %" PRIu32 " before %d %" PRIu32 "\n", vf,
+				       "%d cap %d %" PRIu32 " before %d %" PRIu32 " link %ju\n", vf,
 				       is->cap_pct[1], is->quantum_ms[1], is->cap_pct[0],
-				       is->quantum_ms[0]);
+				       is->quantum_ms[0], (uintmax_t)is->link);
 	}
 	return (size_t)at;
 }
@@ -238,15 +308,41 @@ static void value_caps(struct functions *functions, const bool *fresh)
 	for (int vf = 1; vf <= functions->n; vf++) {
 		struct function *function = &functions->all[vf];
 		const struct remembered *is = &memory->of[vf];
+		int i;
 
 		if (!fresh[vf])
 			continue;
 		function->cap_pct = xe_quanta_cap_pct(function->quantum_ms, round_ms);
-		for (int i = 0; i < 2 && memory->valid && function->quantum_ms; i++)
-			if (is->quantum_ms[i] == function->quantum_ms)
-				function->cap_pct = is->cap_pct[i];
+		if (function->quantum_ms != NO_QUANTUM_MS &&
+		    is_ours(memory, is, function->link, function->quantum_ms, &i))
+			function->cap_pct = is->cap_pct[i];
 		function->first_cap_pct = functions->opened ? function->cap_pct : 0;
 	}
+}
+
+/*
+ * Reads the quantum of a function. Another quantum than the last one was set by another program:
+ * then its cap is its part of the round, and the quantum of the physical function is its own one,
+ * unless the driver has reset it because all virtual functions were disabled: to no limit or, if
+ * they are enabled again, to its default.
+ */
+static int refresh(struct functions *functions, int vf)
+{
+	struct function *function = &functions->all[vf];
+	uint32_t is_ms;
+	int r = xe_files_read(&function->quantum, &is_ms);
+
+	function->mixed = r == -EUCLEAN;
+	if (r < 0 || is_ms == function->quantum_ms)
+		return r;
+	function->quantum_ms = is_ms;
+	functions->unbalanced = true;
+	if (vf > 0)
+		function->cap_pct = xe_quanta_cap_pct(is_ms, total_ms(functions));
+	else if (functions->steered && is_ms != NO_QUANTUM_MS &&
+		 !(functions->renewed && is_default(functions)))
+		functions->pf.own_ms = is_ms;
+	return 0;
 }
 
 /* Returns 1 if the set of enabled functions has changed, 0 if it has not, or a negative errno. */
@@ -254,12 +350,15 @@ static int find_functions(struct functions *functions)
 {
 	bool fresh[XE_VFS_MAX + 1] = {false};
 	int vf, last = functions->n, r, changed = 0;
+	bool kept = false;
 	ino_t link;
 
 	for (vf = 1; vf <= XE_VFS_MAX; vf++) {
 		r = xe_place_link(&functions->place, vf, &link);
-		if (r == 0 && link == functions->all[vf].link)
+		if (r == 0 && link == functions->all[vf].link) {
+			kept = true;
 			continue;
+		}
 		if (r == 0)
 			r = find_one(functions, vf, link);
 		if (r == -ENOENT || r == -ENODEV)
@@ -277,6 +376,8 @@ static int find_functions(struct functions *functions)
 		changed = 1;
 	}
 	if (changed) {
+		functions->renewed |= functions->opened && !kept;
+		(void)refresh(functions, 0); /* the next plan reports an error */
 		value_caps(functions, fresh);
 		functions->unbalanced = true;
 	}
@@ -295,15 +396,14 @@ static void recall_pf(struct functions *functions)
 {
 	CLEANUP_FREE struct memory *memory = xcalloc(1, sizeof(*memory));
 	uint32_t is_ms = functions->all[0].quantum_ms;
+	int i;
 
-	functions->found_ms = is_ms;
-	functions->own_ms = is_ms ? is_ms : 1;
 	load_memory(functions->memory, functions->place.pci, memory);
-	if (!memory->valid || is_ms == 0 ||
-	    (is_ms != memory->of[0].quantum_ms[0] && is_ms != memory->of[0].quantum_ms[1]))
+	if (is_ms == NO_QUANTUM_MS || !is_ours(memory, &memory->of[0], 0, is_ms, &i))
 		return;
-	functions->found_ms = memory->found_ms;
-	functions->own_ms = memory->own_ms;
+	functions->pf.known = true;
+	functions->pf.found_ms = memory->found_ms;
+	functions->pf.own_ms = memory->own_ms;
 	functions->steered = true;
 }
 
@@ -337,31 +437,6 @@ static int open_functions(struct functions *functions, struct err *reterr)
 
 /* --- caps --- */
 
-/*
- * Reads the quantum of a function. Another quantum than the last one was set by another program:
- * then its cap is its part of the round, and the quantum of the physical function is its own one,
- * unless the driver has reset it to 0 because all virtual functions were disabled.
- */
-static int refresh(struct functions *functions, int vf)
-{
-	struct function *function = &functions->all[vf];
-	uint32_t is_ms;
-	int r = xe_files_read(&function->quantum, &is_ms);
-
-	function->mixed = r == -EUCLEAN;
-	if (r < 0 || is_ms == function->quantum_ms)
-		return r;
-	function->quantum_ms = is_ms;
-	functions->unbalanced = true;
-	if (vf > 0)
-		function->cap_pct = xe_quanta_cap_pct(is_ms, total_ms(functions));
-	else if (functions->steered)
-		functions->own_ms = is_ms ? is_ms : functions->own_ms;
-	else
-		functions->found_ms = is_ms, functions->own_ms = is_ms ? is_ms : 1;
-	return 0;
-}
-
 static int check_life(const struct functions *functions, int vf, ino_t link)
 {
 	ino_t is;
@@ -392,6 +467,7 @@ static int read_function_cap(struct functions *functions, int vf, ino_t link, in
 static int reopen_functions(struct functions *functions, const struct xe_place *place)
 {
 	struct xe_files quantum = {.n = 0};
+	uint32_t is_ms;
 	int r = xe_files_open(place, 0, "exec_quantum_ms", &quantum);
 
 	if (r < 0)
@@ -402,7 +478,8 @@ static int reopen_functions(struct functions *functions, const struct xe_place *
 	functions->place = *place;
 	functions->all[0].quantum = quantum;
 	functions->all[0].guarded = false;
-	r = refresh(functions, 0);
+	/* find_functions() takes the value, when the virtual functions are known */
+	r = xe_files_read(&quantum, &is_ms);
 	return r == -EUCLEAN ? 0 : r;
 }
 
@@ -426,12 +503,15 @@ static int remember(const struct functions *functions, const struct xe_slice *sl
 {
 	CLEANUP_FREE struct memory *memory = xcalloc(1, sizeof(*memory));
 
-	memory->own_ms = functions->own_ms;
-	memory->found_ms = functions->found_ms;
+	memory->written_s = clock_now().boot_ns / NS_PER_S;
+	memory->own_ms = functions->pf.own_ms;
+	memory->found_ms = functions->pf.found_ms;
 	for (int vf = 0; vf <= functions->n; vf++) {
 		const struct function *was = &functions->all[vf];
 
 		memory->of[vf] = (struct remembered){
+			.known = true,
+			.link = was->link,
 			.cap_pct = {was->cap_pct, vf ? slices[vf - 1].cap_pct : 0},
 			.quantum_ms = {was->quantum_ms, vf ? slices[vf - 1].quantum_ms : pf_ms},
 		};
@@ -471,7 +551,7 @@ static void guard(struct functions *functions, int vf)
 	r = xe_files_open(&functions->place, vf, "preempt_timeout_us", &files);
 	if (r == 0)
 		r = xe_files_read(&files, &is_us);
-	if (r == -EUCLEAN || (r == 0 && is_us == 0))
+	if (r == -EUCLEAN || (r == 0 && is_us == NO_TIMEOUT_US))
 		r = xe_files_write(&files, functions->preempt_timeout_us);
 	xe_files_close(&files);
 	function->guarded = r == 0; /* otherwise the next cap tries again, and doctor warns */
@@ -519,7 +599,9 @@ static int plan(struct functions *functions, int changed_vf, int cap_pct)
 			.quantum_ms = function->quantum_ms,
 		};
 	}
-	xe_quanta_plan(&functions->limits, functions->own_ms,
+	if (!functions->steered)
+		take_over(functions);
+	xe_quanta_plan(&functions->limits, functions->pf.own_ms,
 		       functions->steered ? functions->all[0].quantum_ms : 0, slices, functions->n,
 		       &round);
 	r = remember(functions, slices, round.pf_ms);
@@ -528,6 +610,7 @@ static int plan(struct functions *functions, int changed_vf, int cap_pct)
 	functions->steered = true;
 	r = apply(functions, slices, round.pf_ms, changed_vf);
 	functions->unbalanced = r < 0;
+	functions->renewed = functions->renewed && r < 0;
 	return r;
 }
 
@@ -560,7 +643,7 @@ static int balance(struct functions *functions)
 		r = functions->unbalanced ? refresh_all(functions) : refresh(functions, 0);
 		return r < 0 || !functions->unbalanced ? r : plan(functions, 0, 0);
 	}
-	r = write_quantum(&functions->all[0], functions->found_ms, /* repairs= */ true);
+	r = write_quantum(&functions->all[0], functions->pf.found_ms, /* repairs= */ true);
 	functions->steered = r < 0;
 	return r;
 }

@@ -192,6 +192,8 @@ TEST(each_step_of_the_setup_has_its_command)
 	write_file(ADM "/pf/profile/exec_quantum_ms", "6\n");
 	expect("sriov", FINDING_WARN, "own time slice of 6 ms in each round of at most",
 	       "/pf/profile/exec_quantum_ms");
+	write_file(ADM "/pf/profile/exec_quantum_ms", "20\n"); /* the default of the driver */
+	expect("sriov", FINDING_OK, "1 GPU with SR-IOV", "");
 	write_file(ADM "/pf/profile/exec_quantum_ms", "5\n");
 	expect("sriov", FINDING_OK, "1 GPU with SR-IOV; GPU " PF " has 1 vGPUs", "");
 }

@@ -217,6 +217,148 @@ TEST(an_external_change_is_a_part_of_the_round)
 	expect_cap(ops, a, 0);
 }
 
+/* --- a driver that gives each function 16 ms when virtual functions are enabled --- */
+
+static void give_defaults(void)
+{
+	write_file("16\n", ADM "/pf/profile/exec_quantum_ms");
+	for (int vf = 1; vf <= 3; vf++) {
+		write_file("16\n", ADM "/vf%d/profile/exec_quantum_ms", vf);
+		write_file("16000\n", ADM "/vf%d/profile/preempt_timeout_us", vf);
+	}
+}
+
+static void open_with_defaults(void)
+{
+	make_device(4, 3);
+	give_defaults();
+	snprintf(config.state_dir, sizeof(config.state_dir), "%s", root);
+	open_gpu(ops);
+	attach_all();
+}
+
+/* Disables all functions and enables them again between two looks of the daemon. */
+static void enable_again(void)
+{
+	char from[512], to[512], name[32];
+
+	for (int vf = 1; vf <= 3; vf++) { /* the links have other numbers than before */
+		snprintf(name, sizeof(name), "../../../0000:03:00.%d", vf);
+		snprintf(from, sizeof(from), "%s/" ADM "/vf%d/fresh", root, vf);
+		snprintf(to, sizeof(to), "%s/" ADM "/vf%d/device", root, vf);
+		assert_int_equal(symlink(name, from), 0);
+		assert_int_equal(rename(from, to), 0);
+	}
+	give_defaults();
+}
+
+TEST(a_default_of_the_driver_is_no_slice_of_the_host)
+{
+	open_with_defaults();
+	expect_cap(ops, a, 25);
+	set_caps(20, 30, 40);
+	expect_quanta("1", "2", "3", "4");
+	expect_file("16000", ADM "/vf1/profile/preempt_timeout_us"); /* a limit of the driver */
+	for (int vf = 1; vf <= 3; vf++)
+		disable(vf);
+	list_all(ops);
+	expect_file("16", ADM "/pf/profile/exec_quantum_ms"); /* as it was found */
+}
+
+TEST(a_default_is_restored_after_a_restart)
+{
+	open_with_defaults();
+	set_caps(20, 30, 40);
+	restart();
+	expect_cap(ops, b, 30);
+	set_caps(30, 30, 30);
+	for (int vf = 1; vf <= 3; vf++)
+		disable(vf);
+	list_all(ops);
+	expect_file("16", ADM "/pf/profile/exec_quantum_ms");
+}
+
+TEST(a_slice_of_the_host_is_told_from_the_default)
+{
+	make_device(4, 3);
+	give_defaults();
+	write_file("8\n", ADM "/pf/profile/exec_quantum_ms");
+	open_gpu(ops);
+	attach_all();
+	set_caps(20, 30, 40);
+	expect_quanta("8", "13", "20", "27");
+	/* The driver overwrites it when the functions are enabled again. */
+	enable_again();
+	list_all(ops);
+	detach_all();
+	attach_all();
+	set_caps(20, 30, 40);
+	expect_quanta("8", "13", "20", "27");
+	for (int vf = 1; vf <= 3; vf++)
+		disable(vf);
+	list_all(ops);
+	expect_file("8", ADM "/pf/profile/exec_quantum_ms");
+}
+
+TEST(functions_that_are_enabled_again_with_the_default_take_nothing_from_caps)
+{
+	open_three();
+	set_caps(20, 30, 40);
+	expect_quanta("1", "2", "3", "4");
+	enable_again();
+	list_all(ops);
+	detach_all();
+	attach_all();
+	expect_cap(ops, a, 25);
+	set_caps(20, 30, 40);
+	expect_quanta("1", "2", "3", "4");
+}
+
+static void write_memory(const char *text)
+{
+	write_file(text, "xe-" PF ".caps");
+}
+
+TEST(a_default_is_no_remembered_cap_after_a_reboot)
+{
+	open_with_defaults();
+	write_memory("gover-xe 1 " PF " own 5 found 7 at 99999999999\n"
+		     "0 cap 0 16 before 0 16\n1 cap 40 16 before 40 16\n");
+	restart();
+	expect_cap(ops, a, 25); /* 16 of 16 + 16 + 16 + 16 ms */
+	set_caps(20, 30, 40);
+	expect_quanta("1", "2", "3", "4");
+}
+
+TEST(a_default_is_no_remembered_cap_of_an_earlier_life)
+{
+	open_with_defaults();
+	write_memory("gover-xe 1 " PF " own 1 found 16 at 1\n1 cap 40 16 before 40 16 link 1\n");
+	restart();
+	expect_cap(ops, a, 25);
+	write_memory("gover-xe 1 " PF " own 1 found 16\n1 cap 40 16 before 40 16\n");
+	restart();
+	expect_cap(ops, a, 40); /* an earlier release wrote the file */
+}
+
+TEST(a_damaged_memory_is_not_used)
+{
+	static const char *const texts[] = {
+		"gover-xe 1 " PF " own 1 found 16 at\n1 cap 40 16 before 40 16\n",
+		"gover-xe 1 " PF " own 1 found 16 at 1 x\n1 cap 40 16 before 40 16\n",
+		"gover-xe 1 " PF " own 0 found 16 at 1\n1 cap 40 16 before 40 16\n",
+		"gover-xe 1 " PF " own 1 found 16 at 1\n1 cap 40 16 before 40 16 link\n",
+		"gover-xe 1 " PF " own 1 found 16 at 1\n1 cap 40 16 before 40 16 link 1 x\n",
+	};
+
+	open_with_defaults();
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		write_memory(texts[i]);
+		restart();
+		expect_cap(ops, a, 25);
+	}
+}
+
 /* Otherwise a vGPU would have more than its cap although no program has written its quantum. */
 TEST(an_external_change_leaves_the_shares_of_the_others)
 {
