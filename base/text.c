@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Appends formatted text to a buffer. Computes the optimal string alignment distance of words. */
+/*
+ * Appends formatted text to a buffer. Decodes UTF-8 to find control characters. Computes the
+ * optimal string alignment distance of words.
+ */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/text.h"
 
 void text_append_args(char *text, size_t size, const char *format, va_list args)
@@ -25,6 +30,76 @@ void text_append(char *text, size_t size, const char *format, ...)
 	text_append_args(text, size, format, args);
 	va_end(args);
 }
+
+/* --- control characters --- */
+
+static bool is_control(uint32_t code)
+{
+	static const struct {
+		uint32_t first, last;
+	} ranges[] = {{0, 0x1f},	{0x7f, 0x9f},	  {0x61c, 0x61c},
+		      {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)
+		if (code >= ranges[i].first && code <= ranges[i].last)
+			return true;
+	return false;
+}
+
+/* Decodes the first character of @text. Returns its length in bytes; 0: it is not UTF-8. */
+static size_t decode(const char *text, uint32_t *ret_code)
+{
+	static const uint32_t lowest[] = {0, 0, 0x80, 0x800, 0x10000};
+	unsigned char first = (unsigned char)text[0];
+	size_t length = first < 0x80   ? 1
+			: first < 0xc0 ? 0
+			: first < 0xe0 ? 2
+			: first < 0xf0 ? 3
+				       : 4;
+	uint32_t code = length < 2 ? first : first & (0x7fu >> length);
+
+	for (size_t i = 1; i < length; i++) {
+		if (((unsigned char)text[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | ((unsigned char)text[i] & 0x3f);
+	}
+	if (length == 0 || first >= 0xf8 || code < lowest[length] || code > 0x10ffff ||
+	    (code >= 0xd800 && code <= 0xdfff))
+		return 0;
+	*ret_code = code;
+	return length;
+}
+
+uint32_t text_find_control(const char *text)
+{
+	uint32_t code = 0;
+
+	while (*text) {
+		size_t length = decode(text, &code);
+
+		if (length > 0 && is_control(code))
+			return code;
+		text += length > 0 ? length : 1;
+	}
+	return 0;
+}
+
+void text_mask_controls(char *text)
+{
+	uint32_t code = 0;
+
+	while (*text) {
+		size_t length = decode(text, &code);
+
+		if (length == 0 || is_control(code)) {
+			length = length > 0 ? length : 1;
+			memset(text, '?', length);
+		}
+		text += length;
+	}
+}
+
+/* --- similar words --- */
 
 #define WORD_MAX 48
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The types of settings: parsing and formatting of their values. */
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 
 #include "base/config/setting.h"
 #include "base/parse.h"
+#include "base/text.h"
 
 static bool set_int(const struct setting *setting, void *at, const char *text, struct err *why)
 {
@@ -61,15 +61,20 @@ static void format_flag(const void *at, char *ret_text, size_t size)
 static bool set_text(const struct setting *setting, void *at, const char *text, struct err *why)
 {
 	size_t length = strlen(text);
+	uint32_t code;
 
-	(void)why;
 	if ((double)length < setting->min || (double)length > setting->max)
 		return false;
 	if (length > 0 && (text[0] == ' ' || text[length - 1] == ' '))
 		return false;
-	for (size_t i = 0; i < length; i++)
-		if (text[i] == ';' || iscntrl((unsigned char)text[i]))
-			return false;
+	if (strchr(text, ';'))
+		return false;
+	code = text_find_control(text);
+	if (code > 0) {
+		(void)err_fail(why, EINVAL, "the character U+%04X is not allowed (allowed: %s)",
+			       (unsigned int)code, setting->allowed);
+		return false;
+	}
 	if (length > 0 && setting->fits && !setting->fits(text))
 		return false;
 	memcpy(at, text, length + 1);

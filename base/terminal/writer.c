@@ -22,6 +22,7 @@
 #include "base/rfc3339.h"
 #include "base/terminal/field.h"
 #include "base/terminal/writer.h"
+#include "base/text.h"
 #include "base/xalloc.h"
 
 #define LINE_MAX_BYTES 4096 /* maximum bytes of a line; a text of the daemon has at most 1024 */
@@ -126,17 +127,6 @@ const char *writer_colour(const struct writer *writer, enum writer_colour colour
 	return writer->colours ? sequences[colour] : "";
 }
 
-void writer_mask_controls(char *text)
-{
-	for (unsigned char *c = (unsigned char *)text; *c; c++) {
-		if (*c < 0x20 || *c == 0x7f)
-			*c = '?';
-		else if (*c == 0xc2 && c[1] >= 0x80 &&
-			 c[1] <= 0x9f) /* a C1 control character in UTF-8 */
-			*c = c[1] = '?';
-	}
-}
-
 void writer_format_span(double seconds, char text[WRITER_SPAN_MAX])
 {
 	long long s = isfinite(seconds) && fabs(seconds) < 1e15 ? (long long)seconds : 0;
@@ -229,7 +219,7 @@ void writer_format_cell(const struct writer *writer, const struct writer_column 
 	}
 	if (text[0] == '\0')
 		strcpy(text, column->none ? column->none : "-");
-	writer_mask_controls(text);
+	text_mask_controls(text);
 }
 
 /* Returns the width of @text in terminal columns. */
@@ -278,7 +268,7 @@ void writer_wrap(const struct writer *writer, int at, int indent, const char *te
 	int left = writer->width - at;
 
 	snprintf(masked, sizeof(masked), "%s", text);
-	writer_mask_controls(masked);
+	text_mask_controls(masked);
 	while (writer->width > 0 && *rest) {
 		size_t n = fit_words(rest, left);
 
@@ -305,7 +295,7 @@ __attribute__((format(printf, 2, 0))) static void print_line(const struct writer
 	char text[LINE_MAX_BYTES];
 
 	vsnprintf(text, sizeof(text), format, ap);
-	writer_mask_controls(text);
+	text_mask_controls(text);
 	fprintf(writer->out, "%s\n", text);
 }
 

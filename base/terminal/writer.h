@@ -127,9 +127,6 @@ void writer_format_cell(const struct writer *writer, const struct writer_column 
  */
 bool writer_is_other(const struct writer_column *column, const json_t *row);
 
-/* Replaces every control character with '?'. */
-void writer_mask_controls(char *text);
-
 #define WRITER_SPAN_MAX 32
 /* Formats a duration: "4.2 s", "12 min", "2 h 13 min", "3 d 4 h"; "-" for NAN. */
 void writer_format_span(double seconds, char text[WRITER_SPAN_MAX]);

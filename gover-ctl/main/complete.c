@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/terminal/field.h"
+#include "base/text.h"
 #include "gover-ctl/main/complete.h"
 #include "gover-ctl/main/usage.h"
 #include "gover-ctl/main/verbs.h"
@@ -140,7 +141,7 @@ static void put(const struct line *line, const char *candidate, const char *abou
 	if (strncmp(candidate, line->last, strlen(line->last)) != 0)
 		return;
 	snprintf(text, sizeof(text), "%s", about);
-	writer_mask_controls(text);
+	text_mask_controls(text);
 	fprintf(line->ctl->writer.out, "%s%s%s\n", candidate, text[0] ? "\t" : "", text);
 }
 

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/id.h"
 #include "base/parse.h"
+#include "base/text.h"
 #include "gover-ctl/shared/ctl.h"
 
 static bool json_errors; /* set once at the start, when the command line is parsed */
@@ -54,7 +55,7 @@ static void print_error(enum ctl_exit code, char *text, const struct reply *repl
 		print_json_error(code, text, reply);
 		return;
 	}
-	writer_mask_controls(text);
+	text_mask_controls(text);
 	fprintf(stderr, "gover-ctl: %s\n", text);
 }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "base/xalloc.h"
 #include "db/db.h"
 #include "gover-d/alert/alerts.h"
@@ -34,6 +35,8 @@
 
 #define OPEN_TYPE "application/openmetrics-text"
 #define TEXT_TYPE "text/plain"
+
+#define LABEL_MAX CONTRACT_LABEL_MAX /* size of the longest value of a label, with NUL */
 
 struct out {
 	FILE *file;
@@ -105,21 +108,26 @@ static void write_head(const struct out *out, const char *name, const char *type
 }
 
 /* Labels are most of the text. The file belongs to one thread, so that it needs no lock. */
-static void write_label(FILE *file, const char *before, const char *name, const char *value)
+static void write_label(FILE *file, const char *before, const char *name, const char *text)
 {
+	char masked[LABEL_MAX];
+	const char *value = masked;
+
+	/* A text of the history, or of a file of an earlier version, was not checked. */
+	snprintf(masked, sizeof(masked), "%s", text);
+	text_mask_controls(masked);
 	fputs_unlocked(before, file);
 	fputs_unlocked(name, file);
 	fputs_unlocked("=\"", file);
 	while (*value) {
-		size_t plain = strcspn(value, "\n\\\"");
+		size_t plain = strcspn(value, "\\\"");
 
 		fwrite_unlocked(value, 1, plain, file);
 		value += plain;
 		if (!*value)
 			break;
 		fputc_unlocked('\\', file);
-		fputc_unlocked(*value == '\n' ? 'n' : *value, file);
-		value++;
+		fputc_unlocked(*value++, file);
 	}
 	fputc_unlocked('"', file);
 }

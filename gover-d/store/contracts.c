@@ -513,6 +513,9 @@ int contracts_parse(const char *text, size_t length, const char *name,
 	root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
 	if (!root)
 		return err_fail(reterr, EINVAL, "%s:%d: %s", name, error.line, error.text);
+	/* Earlier versions of the daemon accepted some of these characters. */
+	if (json_mask_controls(root))
+		log_warning("%s: control characters are replaced by '?'", name);
 	r = decode(root, &contracts, &inner);
 	json_decref(root);
 	if (r < 0) {

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/linux/spawn.h"
+#include "base/text.h"
 #include "base/xalloc.h"
 #include "gover-d/util/hook.h"
 #include "gover-d/util/log.h"
@@ -279,6 +280,12 @@ static void start_waiting(struct hooks *hooks)
 	}
 }
 
+static void set_variable(char variable[VARIABLE_MAX], const char *name, const char *value)
+{
+	snprintf(variable, VARIABLE_MAX, "%s=%s", name, value);
+	text_mask_controls(variable);
+}
+
 static struct waiting *copy_call(const struct hook_call *call)
 {
 	const char *const values[VARIABLES] = {call->event, call->gpu, call->vgpu, call->vm,
@@ -289,7 +296,7 @@ static struct waiting *copy_call(const struct hook_call *call)
 	w->program = xstrdup(call->program);
 	w->json = call->json ? xstrdup(call->json) : NULL;
 	for (int i = 0; i < VARIABLES; i++)
-		snprintf(w->variables[i], VARIABLE_MAX, "%s=%s", variables[i], values[i]);
+		set_variable(w->variables[i], variables[i], values[i]);
 	return w;
 }
 

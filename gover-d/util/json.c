@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/id.h"
+#include "base/text.h"
 #include "base/xalloc.h"
 #include "gover-d/util/json.h"
 
@@ -55,21 +56,19 @@ json_t *json_encode_time(int64_t wall_ms)
 
 json_t *json_encode_text(const char *text)
 {
-	json_t *value = json_string(text);
+	json_t *value = text_find_control(text) ? NULL : json_string(text);
 
 	if (value)
 		return value;
 
 	/*
-	 * The text is not UTF-8 if it was truncated within a character, or comes from another
-	 * program.
+	 * The text comes from another program, or is not UTF-8 because it was truncated within a
+	 * character.
 	 */
-	CLEANUP_FREE char *ascii = xstrdup(text);
+	CLEANUP_FREE char *masked = xstrdup(text);
 
-	for (char *c = ascii; *c; c++)
-		if ((unsigned char)*c >= 0x80)
-			*c = '?';
-	return json_string(ascii);
+	text_mask_controls(masked);
+	return json_string(masked);
 }
 
 json_t *json_encode_name(const char *name)
@@ -119,12 +118,7 @@ static void describe_allowed(const struct json_decode_field *field, char text[AL
 
 static bool is_text(const char *text, size_t max)
 {
-	size_t n;
-
-	for (n = 0; text[n]; n++)
-		if (n == max || (unsigned char)text[n] < 0x20 || text[n] == 0x7f)
-			return false;
-	return true;
+	return strlen(text) <= max && text_find_control(text) == 0;
 }
 
 static bool is_whole(const json_t *value, double min, double max)
@@ -209,14 +203,36 @@ static void put(const struct json_decode_field *field, json_t *value, void *targ
 	}
 }
 
+/* Returns the first control character of a text or of an object of texts; 0: none. */
+static uint32_t find_control(json_t *value)
+{
+	const char *text = json_string_value(value), *key;
+	uint32_t code = text ? text_find_control(text) : 0;
+	json_t *member;
+
+	json_object_foreach (value, key, member) {
+		text = json_string_value(member);
+		if (code == 0)
+			code = text_find_control(key);
+		if (code == 0 && text)
+			code = text_find_control(text);
+	}
+	return code;
+}
+
 static int fail_value(const struct json_decode_field *field, json_t *value, struct err *reterr)
 {
 	CLEANUP_FREE char *shown =
 		json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII |
 					  JSON_REAL_PRECISION(15));
 	char allowed[ALLOWED_TEXT_MAX];
+	uint32_t code = find_control(value);
 
 	describe_allowed(field, allowed);
+	if (code > 0)
+		return err_fail(reterr, EINVAL,
+				"%s: the character U+%04X is not allowed (allowed: %s)",
+				field->name, (unsigned int)code, allowed);
 	return err_fail(reterr, EINVAL, "%s: %.100s%s is not allowed (allowed: %s)", field->name,
 			shown, strlen(shown) > 100 ? "..." : "", allowed);
 }
@@ -241,6 +257,44 @@ static const struct json_decode_field *find(const struct json_decode_field *fiel
 		if ((f->bit & allowed) && strcmp(f->name, name) == 0)
 			return f;
 	return NULL;
+}
+
+static void mask_key(json_t *object, const char *key)
+{
+	CLEANUP_FREE char *masked = xstrdup(key);
+	json_t *member = json_incref(json_object_get(object, key));
+
+	text_mask_controls(masked);
+	(void)json_object_del(object, key);
+	(void)json_object_set_new(object, masked, member);
+}
+
+bool json_mask_controls(json_t *value)
+{
+	const char *text = json_string_value(value), *key;
+	bool found = false;
+	json_t *member;
+	size_t i;
+	void *next;
+
+	if (text && text_find_control(text)) {
+		CLEANUP_FREE char *masked = xstrdup(text);
+
+		text_mask_controls(masked);
+		(void)json_string_set(value, masked);
+		return true;
+	}
+	json_array_foreach (value, i, member)
+		found |= json_mask_controls(member);
+	json_object_foreach_safe(value, next, key, member)
+	{
+		found |= json_mask_controls(member);
+		if (text_find_control(key)) {
+			mask_key(value, key);
+			found = true;
+		}
+	}
+	return found;
 }
 
 int json_decode_object(json_t *object, const struct json_decode_field *fields, unsigned int allowed,

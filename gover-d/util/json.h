@@ -19,7 +19,7 @@ json_t *json_encode_number(double value);
 json_t *json_encode_moment(int64_t wall_ms);
 /* Like json_encode_moment(), but returns null for 0, which means that there is no time. */
 json_t *json_encode_time(int64_t wall_ms);
-/* Returns @text as a string. If @text is not UTF-8, each byte outside ASCII becomes '?'. */
+/* Returns @text as a string, after text_mask_controls(). */
 json_t *json_encode_text(const char *text);
 /* Does the same as json_encode_text(), but returns null for "". */
 json_t *json_encode_name(const char *name);
@@ -31,6 +31,12 @@ void json_encode_add(json_t *object, const char *key, json_t *value);
 char *json_encode_dump(json_t *document);
 /* Like json_encode_dump(), but the members are in the order of their names. */
 char *json_encode_dump_sorted(json_t *document);
+
+/*
+ * Masks the control characters of all texts and keys in @value, see text_find_control(). Returns
+ * false if there is none.
+ */
+bool json_mask_controls(json_t *value);
 
 /*
  * Strict decoding of a JSON object into a struct by a table of fields. A field that is unknown, has

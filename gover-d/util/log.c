@@ -25,6 +25,7 @@
 #include <sys/un.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "gover-d/util/log.h"
 
 #define LINE_SIZE      2048
@@ -146,8 +147,8 @@ static bool is_journal(void)
 }
 
 /*
- * Newlines in values become spaces, because a value with newlines would need the binary form of the
- * protocol.
+ * Control characters in values are masked. A value with newlines would also need the binary form of
+ * the protocol.
  */
 static size_t add_field(char *text, size_t at, size_t size, const char *name, const char *value)
 {
@@ -157,8 +158,8 @@ static size_t add_field(char *text, size_t at, size_t size, const char *name, co
 		return at;
 	memcpy(text + at, name, named);
 	text[at + named] = '=';
-	for (size_t i = 0; i < length; i++)
-		text[at + named + 1 + i] = value[i] == '\n' ? ' ' : value[i];
+	memcpy(text + at + named + 1, value, length + 1);
+	text_mask_controls(text + at + named + 1);
 	text[at + named + 1 + length] = '\n';
 	return at + named + length + 2;
 }
@@ -234,6 +235,7 @@ void log_event(const char *priority, const struct log_fields *fields, const char
 	va_start(ap, format);
 	vsnprintf(line, sizeof(line), format, ap);
 	va_end(ap);
+	text_mask_controls(line);
 	if (!fields || !is_journal() || !send_journal(priority, fields, line))
 		write_line(priority, line);
 	errno = saved;

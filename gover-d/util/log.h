@@ -49,6 +49,7 @@ struct log_fields {
  * Logs a line. @priority: SD_ERR, SD_WARNING, SD_NOTICE, SD_INFO or SD_DEBUG. @fields: NULL: none;
  * without a journal they are not written. Does not change errno and never blocks: a line that
  * cannot be written now is lost, and the next written line reports the number of lost lines.
+ * Control characters are replaced by '?', see text_mask_controls().
  */
 void log_event(const char *priority, const struct log_fields *fields, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

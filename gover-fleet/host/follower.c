@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/http/client.h"
+#include "base/text.h"
 #include "base/thread.h"
 #include "base/xalloc.h"
 #include "gover-fleet/host/follower.h"
@@ -266,14 +267,18 @@ static json_t *encode_leaks(const struct report *report)
 
 json_t *fleet_report_encode(const struct report *report)
 {
+	char problem[sizeof(report->problem)];
+
+	/* gover-d refuses control characters, which another program may have sent. */
+	memcpy(problem, report->problem, sizeof(problem));
+	text_mask_controls(problem);
 	return json_pack("{s:s, s:s, s:s?, s:i, s:o, s:{s:i, s:i, s:i}, s:i}", "state",
 			 fleet_report_cloud_name(report->cloud), "cloud",
 			 report->address[0] ? report->address : "none", "problem",
-			 report->problem[0] ? report->problem : NULL, "unverified",
-			 report->unverified, "leaks", encode_leaks(report), "migrations",
-			 "requested", report->migrations_requested, "completed",
-			 report->migrations_completed, "failed", report->migrations_failed, "ttl_s",
-			 REPORT_TTL_S);
+			 problem[0] ? problem : NULL, "unverified", report->unverified, "leaks",
+			 encode_leaks(report), "migrations", "requested",
+			 report->migrations_requested, "completed", report->migrations_completed,
+			 "failed", report->migrations_failed, "ttl_s", REPORT_TTL_S);
 }
 
 int fleet_report_send(struct client *client, const struct report *report, struct err *reterr)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "base/xalloc.h"
 #include "gover-fleet/model/domain-xml.h"
 #include "gover-fleet/model/mapping.h"
@@ -41,6 +42,8 @@ static int copy_value(const char *value, size_t length, char *ret_value, size_t 
 		return -ENOBUFS;
 	memcpy(ret_value, value, length);
 	ret_value[length] = '\0';
+	/* A tenant names its server. gover-d refuses control characters in labels. */
+	text_mask_controls(ret_value);
 	return 0;
 }
 

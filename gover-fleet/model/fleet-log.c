@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "gover-fleet/model/fleet-log.h"
 
 void fleet_log_line(const char *priority, const char *format, ...)
@@ -21,6 +22,7 @@ void fleet_log_line(const char *priority, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
+	text_mask_controls(text);
 	n = snprintf(line, sizeof(line), "%s%s\n", prefix, text);
 	if (poll(&out, 1, 0) != 0)
 		(void)!write(STDERR_FILENO, line, (size_t)n);

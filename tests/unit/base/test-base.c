@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "base/id.h"
 #include "base/parse.h"
+#include "base/text.h"
 #include "tests/unit/unit.h"
 
 #define UNTOUCHED 4711
@@ -515,6 +516,46 @@ TEST(indentation_and_line_ends_do_not_matter)
 		    values.b != good_files[i / 2].b)
 			fail_msg("row %zu gave %d, a = %d, b = %d, a fault in line %d", i / 2, r,
 				 values.a, values.b, first_fault);
+	}
+}
+
+TEST(control_characters_are_found_and_masked)
+{
+	static const struct {
+		const char *text, *masked;
+		uint32_t found;
+	} rows[] = {
+		{"", "", 0},
+		{"a b", "a b", 0},
+		{"Zo\xc3\xab \xf0\x9f\x99\x82", "Zo\xc3\xab \xf0\x9f\x99\x82", 0},
+		{"a\033[m", "a?[m", 0x1b},
+		{"\x7f", "?", 0x7f},
+		{"a\xc2\x80", "a??", 0x80},
+		{"\xc2\x9f", "??", 0x9f},
+		{"\xc2\xa0", "\xc2\xa0", 0},
+		{"\xd8\x9c", "??", 0x61c},
+		{"\xe2\x80\x8d", "\xe2\x80\x8d", 0},
+		{"\xe2\x80\x8e", "???", 0x200e},
+		{"\xe2\x80\xa8z", "???z", 0x2028},
+		{"\xe2\x80\xae", "???", 0x202e},
+		{"\xe2\x80\xaf", "\xe2\x80\xaf", 0},
+		{"\xe2\x81\xa6", "???", 0x2066},
+		{"\xe2\x81\xa9", "???", 0x2069},
+		/* not UTF-8: a single byte, an end within a character, overlong, a surrogate */
+		{"\xe9t\xe9", "?t?", 0},
+		{"\xe2\x80", "??", 0},
+		{"\xc0\x9b", "??", 0},
+		{"\xed\xa0\x80", "???", 0},
+		{"\xff\x1b", "??", 0x1b},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char text[32];
+
+		strcpy(text, rows[i].text);
+		assert_int_equal(text_find_control(text), rows[i].found);
+		text_mask_controls(text);
+		assert_string_equal(text, rows[i].masked);
 	}
 }
 

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/http/client.h"
 #include "base/terminal/writer.h"
+#include "base/text.h"
 #include "gover-ctl/shared/tables.h"
 #include "tests/unit/quoted-json.h"
 #include "tests/unit/unit.h"
@@ -284,7 +285,7 @@ TEST(control_characters_are_masked)
 {
 	char text[] = "a\033[31mb\nc\x7f\xc2\x9bz \xc3\xa9";
 
-	writer_mask_controls(text);
+	text_mask_controls(text);
 	assert_string_equal(text, "a?[31mb?c???z \xc3\xa9");
 
 	print(&table_vgpus, "{'vgpus': [{'id': 'a', 'vm': 'x\\u001b]0;y\\u0007'}]}");

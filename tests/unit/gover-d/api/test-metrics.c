@@ -444,7 +444,7 @@ TEST(labels_are_escaped)
 	strcpy(stand_in_find("a")->contract.vm, "a\"b\\c\nd");
 	assert_wellformed(scrape());
 	assert_true(has_line(scrape(), "gover_vgpu_missing{gpu=\"gpu0\",vgpu=\"a\","
-				       "vm=\"a\\\"b\\\\c\\nd\"} 0"));
+				       "vm=\"a\\\"b\\\\c?d\"} 0"));
 }
 
 TEST(active_alerts_are_counted)

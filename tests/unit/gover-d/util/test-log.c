@@ -255,10 +255,10 @@ TEST(a_message_of_a_kind_has_journal_fields)
 	assert_string_equal(drain(), "MESSAGE=alert 7\nPRIORITY=4\n"
 				     "MESSAGE_ID=d8f391f60b4e44f3a14ad981729aa97b\n"
 				     "SYSLOG_IDENTIFIER=gover-d\n"
-				     "GOVER_SUBJECT=vGPU a on GPU gpu0, virtual machine two lines\n"
+				     "GOVER_SUBJECT=vGPU a on GPU gpu0, virtual machine two?lines\n"
 				     "GOVER_NEXT=gover-ctl vgpu show a\n"
 				     "GOVER_GPU=gpu0\nGOVER_VGPU=a\n"
-				     "GOVER_VM=two lines\nGOVER_ALERT=fps_missing\n");
+				     "GOVER_VM=two?lines\nGOVER_ALERT=fps_missing\n");
 	/* journald is slow: the log does not block. */
 	for (int i = 0; i < 2000; i++)
 		log_alert();

@@ -86,7 +86,7 @@ TEST(wishes_are_read)
 TEST(labels_and_the_device_are_read)
 {
 	static const char xml[] =
-		BEGIN "<metadata>" NOVA "<nova:name>web &quot;1&quot;</nova:name>"
+		BEGIN "<metadata>" NOVA "<nova:name>web &quot;1&quot;&#x202e;&#x85;</nova:name>"
 		      "<nova:owner><nova:user uuid='u'>admin</nova:user><nova:project uuid='p'>shop"
 		      "</nova:project></nova:owner>" SPECS(
 			      SLOT("50")) "</nova:instance></metadata>"
@@ -101,7 +101,7 @@ TEST(labels_and_the_device_are_read)
 	struct err err = {""};
 
 	assert_int_equal(parse(xml, &wish, &err), 0);
-	assert_string_equal(wish.instance, "web \"1\"");
+	assert_string_equal(wish.instance, "web \"1\"?????");
 	assert_string_equal(wish.project, "shop");
 	assert_string_equal(wish.flavor, "g.50");
 	assert_int_equal(wish.n_devices, 2);
