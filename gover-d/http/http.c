@@ -57,8 +57,11 @@
 #define ANSWERS_MAX  (32 * 1024 * 1024)
 #define ANSWER_SHORT 4096
 
-/* GnuTLS priority string: TLS 1.2 or newer. */
-#define TLS_PRIORITIES "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+/*
+ * GnuTLS priority string: TLS 1.2 or newer, with forward secrecy (no RSA key exchange) and
+ * authenticated encryption (no CBC).
+ */
+#define TLS_PRIORITIES "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:-MAC-ALL:+AEAD"
 #define TLS_OPTIONS    3
 #define BLOCK	       4096
 /*

@@ -69,6 +69,19 @@ ok "plain HTTP is not answered on the TLS port" sh -c "! curl -sS -m 5 'http://l
 ok "TLS 1.1 is refused" sh -c "! curl -sS -m 5 --cacert '$cacert' --tls-max 1.1 --tlsv1.0 --ciphers 'DEFAULT:@SECLEVEL=0' '$url/healthz' >/dev/null 2>&1"
 ok "TLS 1.2 is accepted" curl -sSf -m 5 --cacert "$cacert" --tls-max 1.2 -o /dev/null "$url/healthz"
 ok "TLS 1.3 is accepted" curl -sSf -m 5 --cacert "$cacert" --tlsv1.3 -o /dev/null "$url/healthz"
+suite() { # suite NAME: requests with this cipher suite of TLS 1.2
+  curl -sSf -m 20 --cacert "$cacert" --tls-max 1.2 --ciphers "$1:@SECLEVEL=0" -o /dev/null "$url/healthz"
+}
+refuses() { # refuses NAME: the handshake fails (status 35 of curl)
+  suite "$1" 2>/dev/null
+  [ $? -eq 35 ]
+}
+for name in ECDHE-ECDSA-AES128-GCM-SHA256 ECDHE-ECDSA-AES256-GCM-SHA384 ECDHE-ECDSA-CHACHA20-POLY1305; do
+  ok "TLS 1.2 with $name is accepted" suite "$name"
+done
+for name in ECDHE-ECDSA-AES128-SHA ECDHE-ECDSA-AES128-SHA256 ECDHE-ECDSA-AES256-SHA384; do
+  ok "CBC is refused: $name" refuses "$name"
+done
 
 seq 1 300 | sed "s|.*|url = \"$url/v1/host\"\noutput = \"/dev/null\"|" >"$dir/urls"
 ok "300 requests on one connection" sh -c "curl -sS -K '$dir/urls' -H '@$dir/viewer.header' --cacert '$cacert' -w '%{http_code} %{num_connects}\n' >'$dir/many'"
@@ -140,6 +153,18 @@ cat "$dir/leaf.crt" "$dir/one.pem" >"$dir/leaf.pem"
 use leaf
 ok "a certificate signed by another one is used" until_ok 20 shows leaf
 is "together with its issuer" "$(openssl s_client -connect "127.0.0.1:$port" -showcerts </dev/null 2>/dev/null | grep -c BEGIN)" 2
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=rsa -addext subjectAltName=DNS:localhost \
+  -keyout "$dir/rsa.key" -out "$dir/rsa.pem" 2>/dev/null
+cat "$dir/rsa.pem" >>"$dir/both.pem"
+use rsa
+ok "a certificate with an RSA key is used" until_ok 20 shows rsa
+for name in ECDHE-RSA-AES128-GCM-SHA256 ECDHE-RSA-CHACHA20-POLY1305; do
+  ok "TLS 1.2 with $name is accepted" suite "$name"
+done
+for name in AES128-GCM-SHA256 AES256-GCM-SHA384 AES128-SHA; do ok "RSA key exchange is refused: $name" refuses "$name"; done
+ok "CBC with an RSA key is refused" refuses ECDHE-RSA-AES256-SHA384
+use leaf
+ok "the certificate with an EC key is used again" until_ok 20 shows leaf
 rm "$dir/tls.key"
 ok "a deleted file is logged" until_ok 20 logged 'gover-d: the previous certificate stays in use: .*/tls.key: cannot be read: No such file or directory' 1
 is "new connections are still accepted" "$(ask viewer GET /v1/host)" 200
