@@ -11,14 +11,16 @@
 struct instant clock_now(void)
 {
 	struct timespec mono, boot, wall;
+	int64_t wall_ms;
 
 	clock_gettime(CLOCK_MONOTONIC, &mono);
 	clock_gettime(CLOCK_BOOTTIME, &boot);
 	clock_gettime(CLOCK_REALTIME, &wall);
+	wall_ms = (int64_t)wall.tv_sec * 1000 + wall.tv_nsec / 1000000;
 	return (struct instant){
 		.mono_ns = (uint64_t)mono.tv_sec * NS_PER_S + (uint64_t)mono.tv_nsec,
 		.boot_ns = (uint64_t)boot.tv_sec * NS_PER_S + (uint64_t)boot.tv_nsec,
-		.wall_ms = (int64_t)wall.tv_sec * 1000 + wall.tv_nsec / 1000000,
+		.wall_ms = wall_ms > 0 ? wall_ms : 1,
 	};
 }
 

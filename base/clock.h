@@ -14,7 +14,10 @@
 struct instant {
 	uint64_t mono_ns; /* time of CLOCK_MONOTONIC, for differences between instants */
 	uint64_t boot_ns; /* time of CLOCK_BOOTTIME: never jumps and includes suspends */
-	/* time since 1970 (CLOCK_REALTIME), for output and the history; can jump */
+	/*
+	 * time since 1970 (CLOCK_REALTIME), for output and the history; can jump. At least 1: 0
+	 * means that there is no time, and files contain no time before 1970.
+	 */
 	int64_t wall_ms;
 };
 

@@ -221,14 +221,13 @@ void api_audit_begin(struct api *api, struct api_request *request)
 {
 	struct api_audit *audit = xcalloc(1, sizeof(*audit));
 	const char *id = id_of(request);
-	int64_t now_ms = clock_now().wall_ms;
 
 	audit->api = api;
 	audit->audited = find_audited(request->path);
 	snprintf(audit->id, sizeof(audit->id), "%s", id ? id : "");
 	if (audit->audited)
 		audit->before = look(api, audit->audited, audit->id);
-	audit->row.ts_ms = now_ms < 0 ? 0 : now_ms; /* a clock before 1970 is not set */
+	audit->row.ts_ms = clock_now().wall_ms;
 	memcpy(audit->row.who, request->principal.name, sizeof(request->principal.name));
 	memcpy(audit->row.origin, request->principal.from, sizeof(request->principal.from));
 	snprintf(audit->row.method, sizeof(audit->row.method), "%s", request->method);

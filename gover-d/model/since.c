@@ -10,18 +10,12 @@ static int64_t passed_ms(const struct since *since, struct instant now)
 	return (int64_t)(now.boot_ns - since->known.boot_ns) / (int64_t)NS_PER_MS;
 }
 
-/* Before 1970 the clock is wrong, and the contracts file has no such times. */
-static int64_t stored_time(int64_t wall_ms)
-{
-	return wall_ms > 0 ? wall_ms : 1;
-}
-
 void since_update(struct since *since, bool holds, struct instant now)
 {
 	if (!holds)
 		*since = (struct since){.at_ms = 0};
 	else if (since->at_ms == 0)
-		*since = (struct since){.at_ms = stored_time(now.wall_ms), .known = now};
+		*since = (struct since){.at_ms = now.wall_ms, .known = now};
 }
 
 bool since_resume(struct since *since, bool holds, struct instant now)
@@ -42,7 +36,9 @@ bool since_follow(struct since *since, struct instant now)
 		return false;
 	/* A begin in the future is right if the host has booted with a clock that was behind. */
 	if (moves)
-		since->at_ms = stored_time(since->at_ms + step_ms);
+		since->at_ms += step_ms;
+	if (since->at_ms < 1)
+		since->at_ms = 1; /* see struct instant */
 	since->known.wall_ms += step_ms;
 	return moves;
 }
