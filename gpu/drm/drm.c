@@ -37,6 +37,7 @@
 #define LONG_ID		32 /* a run of at least so many digits is the id of a container */
 #define SHORT_ID	12
 #define MACHINE		"machine-"
+#define DASH		"\\x2d" /* a '-' in a name, as systemd escapes it */
 #define PODS		"kubepods"
 /* Larger than the age of a tenant in the sources, so that no process has the number of a slot that
  * another group uses. */
@@ -158,6 +159,28 @@ static bool is_machine(const char *name)
 	return strncmp(name, MACHINE, strlen(MACHINE)) == 0 && !strchr(name + strlen(MACHINE), '-');
 }
 
+/* Returns the length of the begin of a name that a driver of libvirt gives; 0: it is another name.
+ */
+static size_t driver_length(const char *name)
+{
+	static const char *const begins[] = {MACHINE "qemu" DASH, MACHINE "lxc" DASH};
+
+	for (size_t i = 0; i < ARRAY_SIZE(begins); i++)
+		if (strncmp(name, begins[i], strlen(begins[i])) == 0 && is_machine(name))
+			return strlen(begins[i]);
+	return 0;
+}
+
+/* Returns the length of the number of a domain, which is another one after each start; 0: none. */
+static size_t number_length(const char *at)
+{
+	size_t digits = strspn(at, "0123456789");
+
+	if (digits == 0 || strncmp(at + digits, DASH, strlen(DASH)) != 0)
+		return 0;
+	return digits + strlen(DASH);
+}
+
 /* Returns the length of the run of digits at @at if it is the id of a container; 0: it is not. */
 static size_t long_id(const char *at)
 {
@@ -193,17 +216,22 @@ static size_t stem_length(const char *name)
 /* Writes the short form of @name. Returns false if other names have the same short form. */
 static bool shorten(const char *name, char id[NAME_BYTES])
 {
-	size_t length = stem_length(name), n = 0;
+	size_t length = stem_length(name), driver = driver_length(name), n = 0;
+	size_t number = driver ? number_length(name + driver) : 0;
 	const char *end = name + length;
 	bool exact = length == strlen(name) || !is_unit(name, length);
+
+	exact = exact && (!driver || number); /* else a domain may have this id */
 
 	for (const char *at = name; at < end && n + SHORT_ID + 1 < NAME_BYTES;) {
 		size_t digits = long_id(at);
 
-		if (strncmp(at, "\\x2d", 4) == 0) { /* systemd escapes a '-' in a name */
+		if (number && at == name + driver) {
+			at += number;
+		} else if (strncmp(at, DASH, strlen(DASH)) == 0) {
 			exact = exact && is_machine(name);
 			id[n++] = '-';
-			at += 4;
+			at += strlen(DASH);
 		} else if (digits) {
 			memcpy(id + n, at, SHORT_ID);
 			n += SHORT_ID;
@@ -326,6 +354,22 @@ static struct refused *find_refused(struct groups *groups, const char *name)
 	return oldest;
 }
 
+/*
+ * Returns the tenant with that id if its group was removed, and lets it continue with the group
+ * @name: a domain that was started again. NULL: there is no such tenant.
+ */
+static struct tenant *follow(struct groups *groups, const char *id, const char *name)
+{
+	struct tenant *tenant = find_id(groups, id);
+
+	if (!tenant || !tenant->gone)
+		return NULL;
+	strcpy(tenant->name, name);
+	if (tenant->n_vgpus == 0) /* else its vGPU ends first, as in expire_groups() */
+		tenant->gone = 0;
+	return tenant;
+}
+
 static void refuse(struct groups *groups, const char *id, const char *name)
 {
 	struct refused *refused = find_refused(groups, name);
@@ -360,7 +404,9 @@ static int find_tenant(struct groups *groups, pid_t pid)
 	if (tenant)
 		return (int)(tenant - groups->tenants);
 	drm_group_id(groups->root, name, id);
-	tenant = add(groups, id, name);
+	tenant = follow(groups, id, name);
+	if (!tenant)
+		tenant = add(groups, id, name);
 	if (tenant)
 		return (int)(tenant - groups->tenants);
 	refuse(groups, id, name);

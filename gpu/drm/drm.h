@@ -21,8 +21,9 @@ int drm_device_find(const char *sysfs, const char *parent, char ret_device[GPU_P
  * Writes the id of the vGPU of the control group ROOT/@name, which depends on nothing else. A
  * service has its name without .service. A container has the first 12 digits of its long id, as in
  * the tables of docker and podman. Containers, pods of Kubernetes (kubepods*) and virtual machines
- * (machine-*) have no .scope or .slice. If another name could have the same id, because it is too
- * long or has characters that an id cannot have, the id ends with a hash of the path.
+ * (machine-*) have no .scope or .slice. A domain of libvirt has no number, because each start gives
+ * it another one. If another name could have the same id, because it is too long or has characters
+ * that an id cannot have, the id ends with a hash of the path.
  */
 void drm_group_id(const char *root, const char *name, char ret_id[ID_MAX]);
 

@@ -338,6 +338,32 @@ TEST(a_new_group_of_the_same_name_is_a_new_vgpu)
 	gpu_drm_ops.detach(a);
 }
 
+/* Each start of a domain has a group with another number. */
+TEST(a_vgpu_of_a_domain_follows_its_starts)
+{
+	struct gpu_reading reading;
+	struct gpu_vgpu *vm;
+
+	add_drm_process(100, "system.slice/machine-qemu\\x2d3\\x2dvm.scope", 3, 1, 0);
+	vm = open_vgpu("machine-qemu-vm");
+	remove_below("cgroup/system.slice/machine-qemu\\x2d3\\x2dvm.scope");
+	remove_below("proc/100");
+	now_ns += S;
+	assert_int_equal(gpu_drm_ops.read(vm, now_ns, &reading), -ENODEV);
+	/* the domain is started again before the old vGPU is detached */
+	add_drm_process(200, "system.slice/machine-qemu\\x2d4\\x2dvm.scope", 3, 2, 10);
+	assert_int_equal(gpu_drm_ops.read(vm, now_ns + 1000, &reading), -ENODEV);
+	(void)physical();
+	assert_string_equal(list(), "");
+	gpu_drm_ops.detach(vm);
+	(void)physical();
+	assert_string_equal(list(), "machine-qemu-vm=100 ");
+	vm = attach("machine-qemu-vm");
+	add_drm_file(200, 3, 2, 10.3);
+	assert_in_range(read_at(vm, now_ns += S).busy_ns, S * 3 / 10 - 10, S * 3 / 10 + 10);
+	gpu_drm_ops.detach(vm);
+}
+
 TEST(a_group_of_a_contract_needs_no_program)
 {
 	struct gpu_vgpu *a;
@@ -500,7 +526,12 @@ TEST(names_of_groups_become_ids)
 		{CONTAINER, "docker-0123456789ab"},
 		{"libpod-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
 		 "libpod-0123456789ab"},
-		{"machine-qemu\\x2d3\\x2dvm1.scope", "machine-qemu-3-vm1"},
+		{"machine-build\\x2d3\\x2dvm1.scope", "machine-build-3-vm1"},
+		/* each start of a domain has another number */
+		{"machine-qemu\\x2d3\\x2dvm1.scope", "machine-qemu-vm1"},
+		{"machine-qemu\\x2d14\\x2dvm1.scope", "machine-qemu-vm1"},
+		{"machine-qemu\\x2d14\\x2d3\\x2dvm1.scope", "machine-qemu-3-vm1"},
+		{"machine-lxc\\x2d2\\x2dweb.scope", "machine-lxc-web"},
 		{"kubepods-burstable-pod1b8e6b52_2d2f_4f2c_9d5e_0a6d8c1f9b3a.slice",
 		 "kubepods-burstable-pod1b8e6b52_2d2f_4f2c_9d5e_0a6d8c1f9b3a"},
 		{"0123456789012345678901234567890123456789x01234567890123456789xyz-0123456",
@@ -513,6 +544,7 @@ TEST(names_of_groups_become_ids)
 		{"a_b_c", "a_b_c"},
 		{"a\\x2db.service", "a-b-"},
 		{"machine-a\\x2db-c.scope", "machine-a-b-c.scope-"},
+		{"machine-qemu\\x2dvm1.scope", "machine-qemu-vm1-"},
 		/* without a valid id */
 		{".hidden", "hidden-"},
 		{".scope", "scope-"},
