@@ -88,11 +88,13 @@ static int check_access(sd_event_source *source, uint64_t usec, void *userdata)
 	struct daemon *d = userdata;
 	const struct view *view = manager_view(d->manager);
 	const struct tls *tls = authn_tls(d->authn);
+	const struct instant now = clock_now();
 	const char *tokens, *certificate;
 
 	(void)usec;
 	http_tick(d->http);
-	authn_tick(d->authn, view->queries, clock_now().mono_ns);
+	authn_tick(d->authn, view->queries, now.mono_ns);
+	api_expire_tokens(d->api, now);
 	tokens = authn_tokens_problem(d->authn);
 	certificate = tls ? tls_problem(tls) : NULL;
 	snprintf(d->socket_problem, sizeof(d->socket_problem), "%s", http_problem(d->http));

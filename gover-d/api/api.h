@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "base/clock.h"
 #include "gover-d/record/observer.h"
 
 #define API_BODY_MAX (64 * 1024)
@@ -38,6 +39,12 @@ void api_reject(struct api *api, struct api_request *request, unsigned int statu
 
 /* Checks and routes the request: sets or defers its reply. */
 void api_serve(struct api *api, struct api_request *request);
+
+/*
+ * Marks the tokens that are expired, and stores the marks, so that a token stays expired if the
+ * clock is set back. Call it once a period.
+ */
+void api_expire_tokens(struct api *api, struct instant now);
 
 /*
  * Adds events to GET /v1/events and invalidates cached answers. The userdata of this observer must

@@ -35,7 +35,9 @@ struct api {
 	struct follower *followers; /* open event streams, newest first */
 	int n_followers;
 	struct authn *authn;
-	bool saving_tokens;	   /* tokens.json is being written */
+	bool saving_tokens;	  /* tokens.json is being written */
+	bool expiry_unsaved;	  /* tokens.json does not have all marks of expired tokens */
+	uint64_t expiry_retry_ns; /* time before which they are not written again after a failure */
 	struct api_parked *parked; /* requests that wait for the end of a change, oldest first */
 	bool resuming;		   /* api_resume() is running */
 	/* numbers of decisions by kind since the start of the daemon */

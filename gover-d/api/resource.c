@@ -568,6 +568,7 @@ json_t *resource_encode_token(const struct token *token, const char *text)
 	json_encode_add(o, "scope", json_string(access_scope_name(token->scope)));
 	json_encode_add(o, "created_at", json_encode_time(token->created_ms));
 	json_encode_add(o, "expires_at", json_encode_time(token->expires_ms));
+	json_encode_add(o, "expired", json_boolean(token->expired));
 	if (text)
 		json_encode_add(o, "token", json_string(text));
 	return o;

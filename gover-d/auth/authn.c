@@ -386,7 +386,7 @@ static void identify_token(struct authn *authn, const struct peer *peer, const s
 {
 	unsigned int wait_s, begins_s;
 
-	if (token && token->expires_ms && now.wall_ms >= token->expires_ms) {
+	if (token && token_is_expired(token, now.wall_ms)) {
 		refuse(principal, ACCESS_EXPIRED, 0);
 	} else if (token) {
 		snprintf(principal->name, sizeof(principal->name), TOKEN_WORD "%s", token->name);
@@ -516,5 +516,5 @@ bool authn_session_is_valid(const struct authn *authn, const struct authn_sessio
 		return true;
 	token = tokens_named(authn->tokens, session->token);
 	return token && token->created_ms == session->created_ms &&
-	       (!token->expires_ms || now_ms < token->expires_ms);
+	       !token_is_expired(token, now_ms);
 }

@@ -78,6 +78,25 @@ const struct token *tokens_named(const struct tokens *tokens, const char *name)
 	return NULL;
 }
 
+bool token_is_expired(const struct token *token, int64_t now_ms)
+{
+	return token->expired || (token->expires_ms && now_ms >= token->expires_ms);
+}
+
+bool tokens_expire(struct tokens *tokens, int64_t now_ms)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < tokens->n; i++) {
+		struct token *token = &tokens->list[i];
+		bool expired = token_is_expired(token, now_ms);
+
+		any = any || expired != token->expired;
+		token->expired = expired;
+	}
+	return any;
+}
+
 /* Writes base64url without padding: 43 characters for 32 bytes. */
 static void write_text(const uint8_t bytes[RANDOM_BYTES], char text[TOKEN_TEXT_SIZE])
 {
@@ -140,11 +159,11 @@ char *tokens_encode(const struct tokens *tokens)
 
 		for (int b = 0; b < TOKEN_HASH_BYTES; b++)
 			snprintf(hex + 2 * b, 3, "%02x", t->hash[b]);
-		json_array_append_new(list,
-				      json_pack("{s:s, s:s, s:I, s:I, s:s}", "name", t->name,
-						"scope", access_scope_name(t->scope), "created_ms",
-						(json_int_t)t->created_ms, "expires_ms",
-						(json_int_t)t->expires_ms, "sha256", hex));
+		json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:I, s:b, s:s}", "name",
+						      t->name, "scope", access_scope_name(t->scope),
+						      "created_ms", (json_int_t)t->created_ms,
+						      "expires_ms", (json_int_t)t->expires_ms,
+						      "expired", t->expired, "sha256", hex));
 	}
 	text = json_dumps(file, JSON_INDENT(1));
 	json_decref(file);
@@ -166,14 +185,17 @@ static bool read_token(json_t *object, struct token *token)
 {
 	const char *name, *scope, *hex;
 	json_int_t created, expires;
+	int expired = false; /* files of earlier versions do not contain it */
 
-	if (json_unpack(object, "{s:s, s:s, s:I, s:I, s:s !}", "name", &name, "scope", &scope,
-			"created_ms", &created, "expires_ms", &expires, "sha256", &hex) < 0)
+	if (json_unpack(object, "{s:s, s:s, s:I, s:I, s?b, s:s !}", "name", &name, "scope", &scope,
+			"created_ms", &created, "expires_ms", &expires, "expired", &expired,
+			"sha256", &hex) < 0)
 		return false;
 	*token = (struct token){
 		.scope = access_scope_find(scope),
 		.created_ms = created,
 		.expires_ms = expires,
+		.expired = expired,
 	};
 	return id_copy(token->name, name) == 0 && token->scope != ACCESS_NONE && created >= 0 &&
 	       expires >= 0 && read_hash(hex, token->hash);

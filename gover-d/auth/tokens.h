@@ -7,6 +7,7 @@
 #ifndef GOVER_D_AUTH_TOKENS_H
 #define GOVER_D_AUTH_TOKENS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/id.h"
@@ -22,6 +23,7 @@ struct token {
 	enum access_scope scope; /* ACCESS_READ, ACCESS_OPERATE or ACCESS_ADMIN */
 	int64_t created_ms;
 	int64_t expires_ms; /* Unix time in ms; 0: never */
+	bool expired;	    /* see tokens_expire() */
 	uint8_t hash[TOKEN_HASH_BYTES];
 };
 
@@ -50,6 +52,13 @@ const struct token *tokens_find(const struct tokens *tokens, const char *text);
 
 const struct token *tokens_at(const struct tokens *tokens, size_t index); /* NULL past the end */
 const struct token *tokens_named(const struct tokens *tokens, const char *name); /* NULL: unknown */
+
+bool token_is_expired(const struct token *token, int64_t now_ms);
+/*
+ * Marks the tokens that are expired, so that they stay expired if the clock is set back. Returns
+ * true if it has marked one. The caller stores the tokens.
+ */
+bool tokens_expire(struct tokens *tokens, int64_t now_ms);
 
 /*
  * Creates a token with the name, scope and times of @terms, and writes its text to @ret_text.

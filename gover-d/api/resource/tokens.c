@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/xalloc.h"
+#include "gover-d/api/api.h"
 #include "gover-d/api/change.h"
 #include "gover-d/api/resource.h"
 #include "gover-d/api/resource/events-stream.h"
@@ -26,6 +27,8 @@
 #define SCOPE_MAX 8
 #define TTL_MIN_S 60
 #define TTL_MAX_S 315360000 /* ten years */
+
+#define EXPIRY_RETRY_NS (60 * NS_PER_S)
 
 struct token_job {
 	struct worker_job job; /* must be the first member: the worker passes it to the callbacks */
@@ -183,6 +186,44 @@ static void save_tokens(struct token_job *save, struct api_change *change)
 				&err);
 	if (r != 0)
 		write_tokens(save, r, &err);
+}
+
+static void expiry_written(struct worker_job *job)
+{
+	struct token_job *save = (struct token_job *)job;
+	struct api *api = save->api;
+
+	api->saving_tokens = false;
+	api->expiry_unsaved = save->result < 0;
+	if (api->expiry_unsaved) {
+		log_error("%s: cannot be written, so expired tokens may be valid again after a "
+			  "restart with an earlier time: %s",
+			  save->path, file_error(save->result));
+		api->expiry_retry_ns = clock_now().mono_ns + EXPIRY_RETRY_NS;
+	}
+	free_job(save);
+	api_resume(api);
+}
+
+void api_expire_tokens(struct api *api, struct instant now)
+{
+	struct token_job *save;
+
+	if (api->saving_tokens) /* its tokens would replace the marks */
+		return;
+	if (tokens_expire(authn_tokens(api->authn), now.wall_ms)) {
+		api->expiry_unsaved = true;
+		api->expiry_retry_ns = 0;
+	}
+	if (!api->expiry_unsaved || now.mono_ns < api->expiry_retry_ns || api->view->dry_run ||
+	    !authn_tokens_path(api->authn))
+		return;
+	save = new_job(api);
+	save->job.done = expiry_written;
+	save->text = tokens_encode(save->planned);
+	api->saving_tokens = worker_submit(api->view->saver, &save->job) == 0;
+	if (!api->saving_tokens)
+		free_job(save);
 }
 
 /* Checks whether tokens can be changed now. If not, sets or defers the reply and returns false. */

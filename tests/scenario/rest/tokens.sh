@@ -30,7 +30,7 @@ is "only its owner can read the token file" "$(stat -c %a "$dir/viewer.token")" 
 is "only its owner can read the file of the daemon" "$(stat -c %a "$dir/state/tokens.json")" 600
 ok "an existing token file is not overwritten" sh -c "! '$B/gover-ctl' --socket '$sock' token add x --scope read --out '$dir/viewer.token'"
 is "a failed command creates no token" "$(get /v1/tokens '[.tokens[].name] | sort | join(" ")')" "chief robot viewer"
-is "the list contains no token text" "$(get /v1/tokens '[.tokens[] | keys[]] | unique | join(" ")')" "created_at expires_at name scope"
+is "the list contains no token text" "$(get /v1/tokens '[.tokens[] | keys[]] | unique | join(" ")')" "created_at expired expires_at name scope"
 ctl token list >"$dir/out"
 ok "gover-ctl prints the list" grep -qE '^viewer +read .* never$' "$dir/out"
 is "without --out the token is printed" "$(ctl token add printed --scope read | grep -cE '^gvr_[A-Za-z0-9_-]{43}$')" 1

@@ -75,6 +75,25 @@ TEST(a_removed_token_is_not_found)
 	assert_null(tokens_find(tokens, a));
 }
 
+TEST(an_expired_token_stays_expired)
+{
+	char text[TOKEN_TEXT_SIZE];
+	CLEANUP_FREE char *file = NULL;
+	const struct token *token;
+
+	make("a", ACCESS_READ, text);
+	token = tokens_find(tokens, text);
+	assert_false(tokens_expire(tokens, 4999));
+	assert_false(token_is_expired(token, 4999));
+	assert_true(token_is_expired(token, 5000));
+	assert_true(tokens_expire(tokens, 5000));
+	assert_false(tokens_expire(tokens, 5000));
+	assert_true(token_is_expired(token, 4999));
+	file = tokens_encode(tokens);
+	assert_int_equal(tokens_parse(tokens, file, strlen(file), "file", &err), 0);
+	assert_true(token_is_expired(tokens_find(tokens, text), 1));
+}
+
 TEST(the_file_contains_everything_but_the_tokens)
 {
 	char a[TOKEN_TEXT_SIZE], b[TOKEN_TEXT_SIZE];
