@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runs intel_gpu_top and parses its output. Up to version 1.27 the program writes samples without
- * brackets and often without commas. Later versions write "[" first, but often no "]" at the end. A
- * client's name may contain an unescaped quote. This module therefore splits the stream into
- * objects by their braces, and jansson parses one object at a time.
+ * brackets and often without commas. Later versions write "[" first, but often no "]" at the end.
+ * This module therefore splits the stream into objects by their braces, and jansson parses one
+ * object at a time. The last member, "clients", contains names that customers' programs choose, as
+ * they are: a quote, a newline or any other byte. It is not used, so the sample ends before it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,6 +39,7 @@ struct igt_parser {
 	int depth; /* depth of nested braces; 0: between two objects */
 	bool in_string, escaped;
 	bool line_begins;
+	bool cut; /* the sample ended before its clients, which are skipped */
 	bool first_dropped;
 };
 
@@ -97,6 +99,25 @@ static bool read_sample(const char *text, size_t length, struct igt_sample *ret_
 	return true;
 }
 
+/*
+ * Ends the object before its member "clients", if the last byte completes this name. The text until
+ * then is of intel_gpu_top alone.
+ */
+static bool cut_clients(struct igt_parser *p)
+{
+	static const char name[] = "\"clients\"";
+	const size_t n = strlen(name);
+
+	if (p->depth != 1 || p->length <= n || memcmp(p->object + p->length - n, name, n) != 0)
+		return false;
+	p->length -= n;
+	while (p->length > 1 && strchr(", \t\n", p->object[p->length - 1]))
+		p->length--;
+	p->object[p->length++] = '}';
+	p->cut = true;
+	return true;
+}
+
 /* Adds a byte. Returns true if the byte completes an object. */
 static bool take_byte(struct igt_parser *p, char c)
 {
@@ -113,13 +134,14 @@ static bool take_byte(struct igt_parser *p, char c)
 		if (c != '{')
 			return false;
 		p->length = 0;
-		p->in_string = p->escaped = false;
+		p->in_string = p->escaped = p->cut = false;
 	}
 	if (p->length == IGT_OBJECT_MAX) {
 		p->depth = 0;
 		return false;
 	}
-	p->object[p->length++] = c;
+	if (!p->cut)
+		p->object[p->length++] = c;
 	if (c == '\n')
 		p->in_string = p->escaped = false; /* no string contains a newline */
 	else if (p->escaped)
@@ -130,7 +152,9 @@ static bool take_byte(struct igt_parser *p, char c)
 		p->in_string = !p->in_string;
 	else if (!p->in_string)
 		p->depth += (c == '{') - (c == '}');
-	return p->depth == 0;
+	if (p->cut)
+		return false;
+	return p->depth == 0 || (c == '"' && cut_clients(p));
 }
 
 int igt_parser_feed(struct igt_parser *parser, const char *bytes, size_t length,
