@@ -223,8 +223,10 @@ static const struct prune {
 	 */
 	{"DELETE FROM ledger WHERE step_s = 86400 AND ts_ms < ?1 - 86400000", LONGEST, true},
 	{"DELETE FROM ledger_gpu WHERE step_s = 86400 AND ts_ms < ?1 - 86400000", LONGEST, true},
-	{"DELETE FROM audit WHERE ts_ms < ?1 AND id < (SELECT min(id) FROM audit) + 5000", LONGEST,
-	 true},
+	/* a row that was made while the clock was far behind is as old as the row before it */
+	{"DELETE FROM audit WHERE ts_ms < ?1 AND id < (SELECT min(id) FROM audit) + 5000"
+	 " AND id < (SELECT min(id) FROM audit WHERE ts_ms >= ?1)",
+	 LONGEST, true},
 	/* A price is pruned only if a later price was in force at the horizon. */
 	{"DELETE FROM price WHERE ts_ms < ?1 AND EXISTS (SELECT 1 FROM price later"
 	 " WHERE later.flavor = price.flavor AND later.ts_ms > price.ts_ms AND later.ts_ms < ?1)",
