@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The verbs `status`, `alerts`, `ack`, `audit`, `decisions`, `history` and `silence ...`. */
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/terminal/field.h"
@@ -52,7 +54,9 @@ static void audit_change(const json_t *row, char text[WRITER_CELL_MAX])
 		}
 		put_value(text, value);
 	}
-	if (json_is_null(after) && json_is_object(before))
+	/* A row without a status does not know the state after another request either. */
+	if (json_is_null(after) && json_is_object(before) &&
+	    strcmp(field_text(row, "method"), "DELETE") == 0)
 		text_append(text, WRITER_CELL_MAX, " (removed)");
 }
 
