@@ -22,9 +22,8 @@ extern const char *const conn_file_ends[CONN_FILES];
  * Opens @path. @flags are SQLITE_OPEN_ constants; SQLITE_OPEN_URI: sqlite assumes that no program
  * changes the file, and needs neither its log nor its index. Returns -EUCLEAN if a file of the
  * database is not a regular file, because sqlite would wait for the other end of a FIFO. A
- * statement waits at most
- * @busy_ms while another program has locked the file. Returns -EACCES or -EROFS if @flags include
- * writing and the file can only be read.
+ * statement waits at most @busy_ms while another program has locked the file. Returns -EACCES or
+ * -EROFS if @flags include writing and the file can only be read.
  */
 int conn_open(const char *path, int flags, int busy_ms, sqlite3 **ret_db, struct err *reterr);
 

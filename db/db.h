@@ -270,8 +270,8 @@ struct db_stats {
 	struct db_damaged damaged; /* all that still exist */
 	uint64_t lost_files;	   /* how often the log or the index was deleted or replaced */
 	const char *lost_file;	   /* end of the name of the last one */
-	bool no_log; /* the file system has no shared mappings: queries and writes wait for each
-			other */
+	/* the file system has no shared mappings: queries and writes wait for each other */
+	bool no_log;
 };
 void db_stats(struct db *db, struct db_stats *ret_stats);
 
@@ -397,8 +397,7 @@ int db_query_silences(struct db_reader *reader, db_row_fn silence, void *userdat
 int db_query_offers(struct db_reader *reader, int limit, db_row_fn offer, void *userdata);
 /*
  * Reads the first @limit rows of the audit log with an id above @after and below @end, or the
- * newest
- * @limit below @end if @after is -1; oldest first.
+ * newest @limit below @end if @after is -1; oldest first.
  */
 int db_query_audit(struct db_reader *reader, int64_t after, int64_t end, int limit, db_row_fn row,
 		   void *userdata);

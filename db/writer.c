@@ -2,9 +2,8 @@
 /*
  * Writing: the functions that fill the queue, and the writer thread that empties it in batches and
  * alone uses the store. The records of a failed transaction are dropped and counted; the contracts
- * and the rows of the audit log are written again. If the
- * connection may be broken, the next transaction opens a new connection; if the file is damaged, it
- * is set aside first.
+ * and the rows of the audit log are written again. If the connection may be broken, the next
+ * transaction opens a new connection; if the file is damaged, it is set aside first.
  *
  * A transaction costs about as much as writing samples of 64 vGPUs, and more if the thread must be
  * woken first. Samples, which arrive every tick, are therefore written after a few seconds. Other
@@ -371,6 +370,14 @@ static int write_records(struct db *db, uint64_t *position, uint64_t end)
 	return rc;
 }
 
+/* Stores in the statistics how a transaction ended. The lock is held. */
+static void note_result(struct db *db, int rc, const char *message)
+{
+	db->stats.errors += rc != SQLITE_OK;
+	db->stats.last_error = rc & 0xff;
+	snprintf(db->stats.last_message, sizeof(db->stats.last_message), "%s", message);
+}
+
 static void finish_batch(struct db *db, uint64_t position, uint64_t end, int rc,
 			 const char *message)
 {
@@ -382,14 +389,11 @@ static void finish_batch(struct db *db, uint64_t position, uint64_t end, int rc,
 		(void)take_run(db, end - position, &kind, &n);
 		queue_pop(&db->queue, kind, n);
 	}
-	if (rc == SQLITE_OK) {
+	if (rc == SQLITE_OK)
 		db->stats.written += end - db->finished;
-	} else {
+	else
 		db->stats.dropped += end - db->finished;
-		db->stats.errors++;
-	}
-	db->stats.last_error = rc & 0xff;
-	snprintf(db->stats.last_message, sizeof(db->stats.last_message), "%s", message);
+	note_result(db, rc, message);
 	if (db->store)
 		db->stats.clock_ahead_ms = store_clock_ahead_ms(db->store);
 	db->finished = end;
@@ -508,11 +512,8 @@ static void restore_contracts(struct db *db, char *text, int rc, bool again, con
 		db->contracts.written = rc == SQLITE_OK;
 		db->contracts.due = again;
 	}
-	if (!again) {
-		db->stats.errors += rc != SQLITE_OK;
-		db->stats.last_error = rc & 0xff;
-		snprintf(db->stats.last_message, sizeof(db->stats.last_message), "%s", message);
-	}
+	if (!again)
+		note_result(db, rc, message);
 	pthread_cond_broadcast(&db->rest);
 	pthread_mutex_unlock(&db->lock);
 }
@@ -573,11 +574,8 @@ static void finish_audit(struct db *db, size_t n, int rc, bool again, const char
 	db->audit.written += n;
 	db->audit.due = db->audit.first && (rc == SQLITE_OK || again);
 	db->stats.written += n;
-	if (!again) {
-		db->stats.errors += rc != SQLITE_OK;
-		db->stats.last_error = rc & 0xff;
-		snprintf(db->stats.last_message, sizeof(db->stats.last_message), "%s", message);
-	}
+	if (!again)
+		note_result(db, rc, message);
 	pthread_cond_broadcast(&db->rest);
 	pthread_mutex_unlock(&db->lock);
 }
@@ -590,7 +588,7 @@ static int write_rows(struct db *db, const struct audit_row *row, size_t n)
 		row = row->next;
 		rc = store_write(db->store, RECORD_AUDIT, &row->row);
 	}
-	return rc == SQLITE_OK ? store_commit(db->store) : rc;
+	return rc == SQLITE_OK ? commit(db) : rc;
 }
 
 /* Ends a failed transaction. */

@@ -95,12 +95,11 @@ struct fps_limit {
 struct fps_counting {
 	uint32_t magic;
 	uint32_t version;
-	uint32_t
-		counted; /* 1: the process belongs to a vGPU, so its frames count; 0: they do not */
+	uint32_t counted; /* 1: the process is in a vGPU, and its frames count; 0: they do not */
 };
 
 _Static_assert(sizeof(struct fps_counting) != sizeof(struct fps_limit),
-	       "the size tells the two messages of the daemon apart");
+	       "the two messages of the daemon differ in size");
 
 /*
  * Frame times are counted in buckets of a quarter octave: bucket b contains the times from

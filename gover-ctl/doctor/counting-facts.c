@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "base/xalloc.h"
 #include "gover-ctl/doctor/counting.h"
 
@@ -256,16 +257,14 @@ static bool is_narrow(pid_t pid)
 	       head[EI_CLASS] == ELFCLASS32;
 }
 
-/* The program chooses these texts: replaces everything that is not printable ASCII. */
+/* The program chooses these texts. */
 static void mask(struct counting_facts *facts)
 {
 	char *const texts[] = {facts->name,    facts->group, facts->preload,
 			       facts->earlier, facts->fps,   facts->socket};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		for (char *at = texts[i]; *at; at++)
-			if (*at < ' ' || *at > '~')
-				*at = '?';
+		text_mask_controls(texts[i]);
 }
 
 int counting_read(pid_t pid, const json_t *vgpus, struct counting_facts *ret_facts,

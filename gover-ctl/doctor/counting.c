@@ -20,7 +20,7 @@ static bool is_static(const struct counting_facts *f)
 	return !f->dynamic;
 }
 
-static bool lacks_file(const struct counting_facts *f)
+static bool has_no_file(const struct counting_facts *f)
 {
 	return !f->loaded && f->preload[0] && !f->preload_exists;
 }
@@ -56,12 +56,12 @@ static bool is_filtered(const struct counting_facts *f)
 	return !f->counted && f->filtered && !f->trusts_filter;
 }
 
-static bool lacks_files(const struct counting_facts *f)
+static bool is_out_of_files(const struct counting_facts *f)
 {
 	return f->out_of_files && !f->connected;
 }
 
-static bool lacks_socket(const struct counting_facts *f)
+static bool has_no_socket(const struct counting_facts *f)
 {
 	return f->socket[0] && !f->socket_exists && !f->connected;
 }
@@ -120,7 +120,7 @@ static const struct {
 	{"static", is_static, FINDING_FAIL,
 	 "the program has no dynamic loader, so that no library can be loaded into it", NO_DETAIL,
 	 "use a dynamically linked program, or fps_source = bpf of gover.conf(5)"},
-	{"file_missing", lacks_file, FINDING_FAIL,
+	{"file_missing", has_no_file, FINDING_FAIL,
 	 "the program does not see the library of LD_PRELOAD in its file system: ", DETAIL(preload),
 	 "mount the library into the container at this path"},
 	{"other_architecture", is_narrow, FINDING_FAIL,
@@ -141,10 +141,10 @@ static const struct {
 	 NO_DETAIL,
 	 "if the filter only fails calls, as in containers, start the program with "
 	 "GOVER_SANDBOX=errno; see fps-preload(7)"},
-	{"out_of_files", lacks_files, FINDING_FAIL,
+	{"out_of_files", is_out_of_files, FINDING_FAIL,
 	 "the program has as many open files as its limit allows", NO_DETAIL,
 	 "raise the limit of open files (ulimit -n), and start the program again"},
-	{"socket_missing", lacks_socket, FINDING_FAIL,
+	{"socket_missing", has_no_socket, FINDING_FAIL,
 	 "the program does not see the socket of gover-d in its file system: ", DETAIL(socket),
 	 "mount the socket into the container at this path, or set GOVER_FPS"},
 	{"other_transport", is_elsewhere, FINDING_OK,

@@ -199,7 +199,7 @@ struct api_audit {
 	struct db_audit row;
 };
 
-/* A row of a change that was made is in the list since the change was accepted. */
+/* The row of an accepted change is already in the list. */
 static void end_row(struct api_audit *audit)
 {
 	struct store *store = audit->api->changes->store;

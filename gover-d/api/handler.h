@@ -35,9 +35,8 @@ struct api {
 	struct follower *followers; /* open event streams, newest first */
 	int n_followers;
 	struct authn *authn;
-	bool saving_tokens;	  /* tokens.json is being written */
-	bool expiry_unsaved;	  /* tokens.json does not have all marks of expired tokens */
-	uint64_t expiry_retry_ns; /* time before which they are not written again after a failure */
+	bool saving_tokens;	/* tokens.json is being written */
+	uint64_t expiry_due_ns; /* next write of the marks of expired tokens; 0: all are on disk */
 	struct api_parked *parked; /* requests that wait for the end of a change, oldest first */
 	bool resuming;		   /* api_resume() is running */
 	/* numbers of decisions by kind since the start of the daemon */

@@ -65,7 +65,7 @@ static int on_retry(sd_event_source *source, uint64_t usec, void *userdata)
 	return 0;
 }
 
-/* A change of the policy is in progress. The reload then takes effect after it. */
+/* Reads the files again later, because a change of the policy is in progress. */
 static int try_later(struct reload *reload)
 {
 	int r = sd_event_source_set_time_relative(reload->retry, RETRY_US);

@@ -135,19 +135,6 @@ void audit_rows_list(const struct audit_rows *rows, int64_t after, int64_t end, 
 
 /* --- the file --- */
 
-/* Replaces control characters, because the next start would reject the file. */
-static json_t *encode_text(const char *text)
-{
-	char printable[DB_AUDIT_JSON_MAX];
-	size_t n = strlen(text);
-
-	for (size_t i = 0; i <= n; i++)
-		printable[i] = ((unsigned char)text[i] < ' ' && text[i]) || text[i] == 0x7f
-				       ? '?'
-				       : text[i];
-	return json_encode_text(printable);
-}
-
 void audit_rows_encode(const struct audit_rows *rows, json_t *root)
 {
 	json_t *list = json_array();
@@ -159,10 +146,11 @@ void audit_rows_encode(const struct audit_rows *rows, json_t *root)
 			list,
 			json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:i, s:o, s:o}", "id",
 				  (json_int_t)row->id, "ts_ms", (json_int_t)row->ts_ms, "who",
-				  encode_text(row->who), "from", encode_text(row->origin), "method",
-				  encode_text(row->method), "path", encode_text(row->path),
-				  "status", row->status, "before", encode_text(row->before_json),
-				  "after", encode_text(row->after_json)));
+				  json_encode_text(row->who), "from", json_encode_text(row->origin),
+				  "method", json_encode_text(row->method), "path",
+				  json_encode_text(row->path), "status", row->status, "before",
+				  json_encode_text(row->before_json), "after",
+				  json_encode_text(row->after_json)));
 	}
 	json_object_set_new(root, "audit", list);
 }

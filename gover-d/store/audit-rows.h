@@ -46,7 +46,7 @@ void audit_rows_pass(struct audit_rows *rows, struct db *db);
 /* Removes the rows that @db has written. */
 void audit_rows_drop_written(struct audit_rows *rows, struct db *db);
 
-/* Returns an id that exceeds those of all rows that are final, up to the first one that is not. */
+/* Returns the id of the first row that is not final, or the next id if all rows are final. */
 int64_t audit_rows_end_id(const struct audit_rows *rows);
 /* Calls @row with each row whose id is in @after + 1 .. @end - 1. */
 void audit_rows_list(const struct audit_rows *rows, int64_t after, int64_t end, db_row_fn row,

@@ -159,8 +159,7 @@ static bool is_machine(const char *name)
 	return strncmp(name, MACHINE, strlen(MACHINE)) == 0 && !strchr(name + strlen(MACHINE), '-');
 }
 
-/* Returns the length of the begin of a name that a driver of libvirt gives; 0: it is another name.
- */
+/* Returns the length of the prefix of a driver of libvirt; 0: @name has none. */
 static size_t driver_length(const char *name)
 {
 	static const char *const begins[] = {MACHINE "qemu" DASH, MACHINE "lxc" DASH};

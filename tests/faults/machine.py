@@ -86,7 +86,7 @@ class Host:
     def start(self):
         self.daemon.start()
         if not until(self.is_ready, READY_S):
-            raise Broken(f"gover-d is not ready; its log ends:\n{self.log()[-1500:]}")
+            raise Broken(f"gover-d is not ready; its log ends:\n{self.daemon.log_text()[-1500:]}")
 
     def is_ready(self):
         try:
@@ -94,19 +94,8 @@ class Host:
         except rest.NoAnswer:
             return False
 
-    def log(self, offset=0):
-        with open(os.path.join(self.folder, "log"), errors="replace") as file:
-            file.seek(offset)
-            return file.read()
-
-    def log_size(self):
-        return os.path.getsize(os.path.join(self.folder, "log"))
-
     def get(self, target):
-        answer = rest.ask(self.socket, "GET", target)
-        if answer.status != 200:
-            raise rest.NoAnswer(f"GET {target}: {answer.status} {answer.body[:200]!r}")
-        return answer.json()
+        return rest.get(self.socket, target)
 
     def send(self, request, secrets):
         """Sends a reference.Request. Returns the Answer, or None."""
@@ -366,13 +355,13 @@ class Machine:
             self.counts["answers unknown"] += answers.count(None)
             self.restart()
         elif self.host.daemon.ended() is not None:
-            self.complain("restarts", f"the daemon ended with status {self.host.daemon.ended()}:\n{self.host.log()[-1500:]}")
+            self.complain("restarts", f"the daemon ended with status {self.host.daemon.ended()}:\n{self.host.daemon.log_text()[-1500:]}")
             self.restart()
 
     def stop(self):
         self.counts["stops"] += 1
         if not self.host.daemon.stop():
-            self.complain("restarts", f"SIGTERM does not stop the daemon:\n{self.host.log()[-1500:]}")
+            self.complain("restarts", f"SIGTERM does not stop the daemon:\n{self.host.daemon.log_text()[-1500:]}")
         self.restart()
 
     def reload(self):
@@ -381,11 +370,11 @@ class Machine:
         name = self.rng.choice(sorted(moves.POLICY))
         value = self.rng.choice([each for each in moves.POLICY[name] if each != self.file[name]])
         bad = self.rng.random() < 0.3
-        offset = self.host.log_size()
+        offset = self.host.daemon.log_size()
         self.host.configure({**self.file, name: "nonsense" if bad else value})
         self.host.daemon.process.send_signal(signal.SIGHUP)
         if bad:
-            if not until(lambda: "the configuration was not reloaded" in self.host.log(offset), SETTLED_S, 0.02):
+            if not until(lambda: "the configuration was not reloaded" in self.host.daemon.log_text(offset), SETTLED_S, 0.02):
                 self.complain("state", "an invalid configuration was reloaded, or its message is missing")
             self.host.configure(self.file)
             return
@@ -393,7 +382,7 @@ class Machine:
         self.candidates = [model.reloaded(self.file) for model in self.candidates]
         wanted = self.candidates[0].state()["policy"]
         until(lambda: self.read()["state"]["policy"] == wanted and (
-            name not in self.candidates[0].live or f"{name} stays" in self.host.log(offset)), SETTLED_S, 0.02)
+            name not in self.candidates[0].live or f"{name} stays" in self.host.daemon.log_text(offset)), SETTLED_S, 0.02)
         self.compare()
 
     def write(self):

@@ -60,6 +60,14 @@ def ask(address, method, target, body=None, headers=None, timeout=TIMEOUT_S):
         connection.close()
 
 
+def get(address, target, timeout=TIMEOUT_S):
+    """The JSON of an answer with status 200, or raises NoAnswer."""
+    answer = ask(address, "GET", target, timeout=timeout)
+    if answer.status != 200:
+        raise NoAnswer(f"GET {target}: {answer.status} {answer.body[:200]!r}")
+    return answer.json()
+
+
 def run_delays_s(pid):
     """The time that each thread of a process was ready to run but had no CPU, by its id."""
     delays = {}

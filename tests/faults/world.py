@@ -100,6 +100,14 @@ class Daemon:
             self.kill()
             return False
 
+    def log_text(self, offset=0):
+        with open(os.path.join(self.folder, "log"), errors="replace") as file:
+            file.seek(offset)
+            return file.read()
+
+    def log_size(self):
+        return os.path.getsize(os.path.join(self.folder, "log"))
+
 
 class World:
     """Every third host has simulated GPUs inside the daemon, the others have the vGPUs of gover-sim."""
@@ -176,12 +184,10 @@ class World:
         return status
 
     def log_text(self, offset=0):
-        with open(os.path.join(self.folder, "log"), errors="replace") as file:
-            file.seek(offset)
-            return file.read()
+        return self.daemon.log_text(offset)
 
     def log_size(self):
-        return os.path.getsize(os.path.join(self.folder, "log"))
+        return self.daemon.log_size()
 
     def log_tail(self, lines=12):
         return "\n".join(self.log_text().splitlines()[-lines:])
@@ -192,11 +198,7 @@ class World:
         return rest.ask(self.socket, method, target, body, headers, timeout)
 
     def get(self, target, timeout=rest.TIMEOUT_S):
-        """The JSON of an answer with status 200, or raises NoAnswer."""
-        answer = self.ask("GET", target, timeout=timeout)
-        if answer.status != 200:
-            raise rest.NoAnswer(f"GET {target}: {answer.status} {answer.body[:200]!r}")
-        return answer.json()
+        return rest.get(self.socket, target, timeout)
 
     def file(self, name):
         return os.path.join(self.state, name)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stands for a preload library that presents frames itself, without the next preload library. */
+/* A stand-in for a preload library that presents frames itself and does not call the next one. */
 void glXSwapBuffers(void *display, unsigned long drawable);
 
 void glXSwapBuffers(void *display, unsigned long drawable)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * odd-fs LACKS FOLDER MOUNT: a FUSE file system that shows FOLDER at MOUNT and lacks what the file
- * LACKS names. It runs until it is unmounted or gets SIGTERM. Words of LACKS:
+ * odd-fs MISSING FOLDER MOUNT: a FUSE file system that shows FOLDER at MOUNT, without the features
+ * in the file MISSING. It runs until it is unmounted or gets SIGTERM. Words of the file:
  *
  *   locks    flock() and fcntl() locks fail with ENOLCK, as on NFS without lockd
  *   mmap     files have no shared mappings: mmap() fails with ENODEV, as on 9p without a cache
@@ -23,13 +23,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *lacks_path;
+static const char *missing_path;
 static int root;
 
-static bool lacks(const char *word)
+static bool is_missing(const char *word)
 {
 	char text[64] = "";
-	int fd = open(lacks_path, O_RDONLY | O_CLOEXEC);
+	int fd = open(missing_path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return false;
@@ -51,7 +51,7 @@ static int result(int r)
 }
 
 /* Returns the result of a change, which is made only if the file system can be written. */
-#define CHANGE(call) (lacks("writes") ? -EROFS : result(call))
+#define CHANGE(call) (is_missing("writes") ? -EROFS : result(call))
 
 static void *on_init(struct fuse_conn_info *conn, struct fuse_config *config)
 {
@@ -72,7 +72,7 @@ static int on_getattr(const char *path, struct stat *st, struct fuse_file_info *
 
 static int on_access(const char *path, int mode)
 {
-	if (mode & W_OK && lacks("writes"))
+	if (mode & W_OK && is_missing("writes"))
 		return -EROFS;
 	return result(faccessat(root, below(path), mode, 0));
 }
@@ -118,7 +118,7 @@ static int on_rename(const char *from, const char *to, unsigned int flags)
 
 static int on_link(const char *from, const char *to)
 {
-	return lacks("links") ? -EPERM : CHANGE(linkat(root, below(from), root, below(to), 0));
+	return is_missing("links") ? -EPERM : CHANGE(linkat(root, below(from), root, below(to), 0));
 }
 
 static int on_chmod(const char *path, mode_t mode, struct fuse_file_info *fi)
@@ -142,13 +142,13 @@ static int open_file(const char *path, int flags, mode_t mode, struct fuse_file_
 {
 	int fd;
 
-	if ((flags & O_ACCMODE) != O_RDONLY && lacks("writes"))
+	if ((flags & O_ACCMODE) != O_RDONLY && is_missing("writes"))
 		return -EROFS;
 	fd = openat(root, below(path), flags | O_CLOEXEC, mode);
 	if (fd < 0)
 		return -errno;
 	fi->fh = (uint64_t)fd;
-	fi->direct_io = lacks("mmap");
+	fi->direct_io = is_missing("mmap");
 	return 0;
 }
 
@@ -159,7 +159,7 @@ static int on_open(const char *path, struct fuse_file_info *fi)
 
 static int on_create(const char *path, mode_t mode, struct fuse_file_info *fi)
 {
-	return lacks("writes") ? -EROFS : open_file(path, fi->flags | O_CREAT, mode, fi);
+	return is_missing("writes") ? -EROFS : open_file(path, fi->flags | O_CREAT, mode, fi);
 }
 
 static int on_truncate(const char *path, off_t size, struct fuse_file_info *fi)
@@ -192,7 +192,7 @@ static int on_write(const char *path, const char *buffer, size_t size, off_t off
 	ssize_t n;
 
 	(void)path;
-	if (lacks("writes"))
+	if (is_missing("writes"))
 		return -EROFS;
 	n = pwrite((int)fi->fh, buffer, size, offset);
 	return n < 0 ? -errno : (int)n;
@@ -206,7 +206,7 @@ static int on_fsync(const char *path, int data_only, struct fuse_file_info *fi)
 
 static int on_fsyncdir(const char *path, int data_only, struct fuse_file_info *fi)
 {
-	return lacks("folders") ? -EINVAL : on_fsync(path, data_only, fi);
+	return is_missing("folders") ? -EINVAL : on_fsync(path, data_only, fi);
 }
 
 static int on_release(const char *path, struct fuse_file_info *fi)
@@ -292,13 +292,13 @@ int main(int argc, char *argv[])
 		fputs("usage: odd-fs LACKS FOLDER MOUNT\n", stderr);
 		return 2;
 	}
-	lacks_path = realpath(argv[1], NULL); /* FUSE changes the current folder */
+	missing_path = realpath(argv[1], NULL); /* FUSE changes the current folder */
 	root = open(argv[2], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (!lacks_path || root < 0) {
-		perror(lacks_path ? argv[2] : argv[1]);
+	if (!missing_path || root < 0) {
+		perror(missing_path ? argv[2] : argv[1]);
 		return 1;
 	}
-	if (lacks("locks")) {
+	if (is_missing("locks")) {
 		operations.lock = refuse_lock;
 		operations.flock = refuse_flock;
 	}

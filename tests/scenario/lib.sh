@@ -189,6 +189,17 @@ EOF
 
 # Shifts the clocks of the daemon by seconds: CLOCK_REALTIME and, in a simulated suspend of the host, CLOCK_BOOTTIME. Call
 # it before start; later calls change the clocks of the running daemon.
+start_container() { # start_container NAME: starts a mount namespace, whose process is $container. $dir/in is the folder $dir/tenant,
+  # read-only; $dir/old/NAME is the socket $dir/NAME itself.
+  mkdir "$dir/in" "$dir/old"
+  touch "$dir/old/$1"
+  unshare -m --propagation private sh -c 'mount --bind "$0/tenant" "$0/in" && mount -o remount,bind,ro "$0/in" &&
+    mount --bind "$0/$1" "$0/old/$1" && echo >"$0/mounted" && exec sleep 600' "$dir" "$1" &
+  container=$!
+  cleanup="kill $container 2>/dev/null; $cleanup"
+  until_ok 20 test -e "$dir/mounted"
+}
+
 shift_clock() { # shift_clock REALTIME_S [BOOTTIME_S]
   echo "$*" >"$dir/clock-shift"
   daemon_env="LD_PRELOAD=$B/tests/clock-shift CLOCK_SHIFT=$dir/clock-shift"

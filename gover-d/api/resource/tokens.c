@@ -194,12 +194,12 @@ static void expiry_written(struct worker_job *job)
 	struct api *api = save->api;
 
 	api->saving_tokens = false;
-	api->expiry_unsaved = save->result < 0;
-	if (api->expiry_unsaved) {
+	api->expiry_due_ns = 0;
+	if (save->result < 0) {
 		log_error("%s: cannot be written, so expired tokens may be valid again after a "
 			  "restart with an earlier time: %s",
 			  save->path, file_error(save->result));
-		api->expiry_retry_ns = clock_now().mono_ns + EXPIRY_RETRY_NS;
+		api->expiry_due_ns = clock_now().mono_ns + EXPIRY_RETRY_NS;
 	}
 	free_job(save);
 	api_resume(api);
@@ -211,11 +211,9 @@ void api_expire_tokens(struct api *api, struct instant now)
 
 	if (api->saving_tokens) /* its tokens would replace the marks */
 		return;
-	if (tokens_expire(authn_tokens(api->authn), now.wall_ms)) {
-		api->expiry_unsaved = true;
-		api->expiry_retry_ns = 0;
-	}
-	if (!api->expiry_unsaved || now.mono_ns < api->expiry_retry_ns || api->view->dry_run ||
+	if (tokens_expire(authn_tokens(api->authn), now.wall_ms))
+		api->expiry_due_ns = now.mono_ns;
+	if (api->expiry_due_ns == 0 || now.mono_ns < api->expiry_due_ns || api->view->dry_run ||
 	    !authn_tokens_path(api->authn))
 		return;
 	save = new_job(api);

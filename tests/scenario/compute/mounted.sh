@@ -25,17 +25,12 @@ start_arbiter
 is "the folder contains only the socket for programs" "$(ls "$dir/tenant")" compute.sock
 is "the old path is a link to it" "$(readlink "$dir/compute.sock")" tenant/compute.sock
 is "the control socket is beside the link" "$(stat -c %a "$dir/compute.sock.control")" 600
-mkdir "$dir/in" "$dir/old"
-touch "$dir/old/compute.sock"
-unshare -m --propagation private sh -c 'mount --bind "$0/tenant" "$0/in" && mount -o remount,bind,ro "$0/in" &&
-  mount --bind "$0/compute.sock" "$0/old/compute.sock" && echo >"$0/mounted" && exec sleep 600' "$dir" &
-container=$!
-cleanup="kill $container \$program_pid 2>/dev/null; $cleanup"
-until_ok 20 test -e "$dir/mounted" || exit 1
+start_container compute.sock || exit 1
 ok "a container with the socket itself connects" connects "$dir/old/compute.sock"
 OPENCL_LAYERS=$layer GOVER_CL=unix:$dir/in/compute.sock GOVER_DOUBLE_LABEL=one nsenter -t "$container" -m \
   "$B/tests/cl-tenant" --us 500 --depth 4 --seconds 600 >"$dir/one.out" 2>&1 &
 program_pid=$!
+cleanup="kill $program_pid 2>/dev/null; $cleanup"
 ok "a program in a container with the folder is under control" until_ok 60 units 100
 kill -KILL "$arbiter_pid"
 wait "$arbiter_pid" 2>/dev/null

@@ -26,18 +26,11 @@ is "all users may enter the folder and connect" "$(stat -c %a "$dir/tenant" "$di
 sell a 50
 is "a vGPU has the path that is the same in containers" "$(get /v1/vgpus/a .attach.fps_socket)" "$fps"
 
-mkdir "$dir/in" "$dir/old"
-touch "$dir/old/fps.sock"
-unshare -m --propagation private sh -c 'mount --bind "$0/tenant" "$0/in" && mount -o remount,bind,ro "$0/in" &&
-  mount --bind "$0/fps.sock" "$0/old/fps.sock" && echo >"$0/mounted" && exec sleep 600' "$dir" &
-container=$!
-cleanup="kill $container \$drawing_pid 2>/dev/null; $cleanup"
-until_ok 20 test -e "$dir/mounted" || exit 1
+start_container fps.sock || exit 1
 ok "a container with the folder connects, although its mount is read-only" connects "$dir/in/fps.sock" inside
 ok "a container with the socket itself connects" connects "$dir/old/fps.sock" inside
 inside env LD_LIBRARY_PATH="$gl" LD_PRELOAD="$preload" GOVER_FPS="unix:$dir/in/fps.sock" "$B/tests/fps-draw" direct-glx 1000000 2000 &
-# shellcheck disable=SC2034 # in $cleanup
-drawing_pid=$!
+cleanup="kill $! 2>/dev/null; $cleanup"
 sources() { [ "$(curl -sS --unix-socket "$sock" http://gover/metrics | awk '$1 == "gover_fps_sources" { print $2 }')" = "$1" ]; }
 ok "a program in the container reports frames" until_ok 30 sources 1
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The state directory is on a file system that lacks something (tests/helper/odd-fs.c, and a real read-only mount): start,
+# The state directory is on a file system without one or more features (tests/helper/odd-fs.c, and a real read-only mount): start,
 # --restore, queries and changes. And a log or an index of the history that another program deletes or replaces.
 . "$(dirname "$0")/../lib.sh"
 
@@ -16,11 +16,11 @@ unmount() {
   odd_pid=''
 }
 
-lacks() { echo "$*" >"$dir/lacks"; }
+missing() { echo "$*" >"$dir/missing"; }
 
 mount_odd() { # mount_odd WORD...: mounts $dir/folder at $dir/odd
-  lacks "$@"
-  "$B/tests/odd-fs" "$dir/lacks" "$dir/folder" "$dir/odd" >"$dir/odd.log" 2>&1 &
+  missing "$@"
+  "$B/tests/odd-fs" "$dir/missing" "$dir/folder" "$dir/odd" >"$dir/odd.log" 2>&1 &
   odd_pid=$!
   until_ok 20 grep -q " $dir/odd fuse" /proc/mounts && return 0
   skip_all "FUSE does not work: $(tail -n 1 "$dir/odd.log")"
@@ -102,7 +102,7 @@ cure() { # the file system works again: the daemon recovers without a restart
   is "$what: the history is intact" "$(sqlite3 "$dir/folder/state/history.db" 'PRAGMA integrity_check')" ok
 }
 
-# What it lacks | the state before | CHANGES | AUDIT
+# What is missing | the state before | CHANGES | AUDIT
 rows='none|stopped|yes|200
 links|stopped|yes|200
 locks|stopped|yes|503
@@ -128,7 +128,7 @@ while IFS='|' read -r words before changes audited <&3; do
     ;;
   *)
     [ "$words" != mmap ] || ok "$what: it is logged" has_log "no shared mappings: the database has no WAL"
-    lacks none
+    missing none
     cure
     ;;
   esac
@@ -141,11 +141,11 @@ what="read-only under the daemon"
 fill "$dir/stopped"
 mount_odd none
 start || exit 1
-lacks writes
+missing writes
 is "$what: a query" "$(audit)" 200
 change "507 507 507 507"
 ok "$what: the reason is named" reason "Read-only file system"
-lacks none
+missing none
 cure
 
 # A real read-only mount, also without a lock file.

@@ -343,7 +343,7 @@ TEST(test_rows_of_the_audit_log_outlast_a_lock)
 	assert_int_equal(stats_of().queued, 0);
 }
 
-/* A table that refuses rows stands for any error other than a lock. */
+/* An error that is no lock: the table refuses rows. */
 TEST(test_rows_of_the_audit_log_are_written_again_after_a_failure)
 {
 	run_sql("CREATE TRIGGER refuse BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no'); "
